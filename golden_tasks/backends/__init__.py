@@ -1,0 +1,81 @@
+"""Platforms and who serves them: one small protocol, open to others by the entry point group `golden_tasks.backends`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+from golden_tasks.records import Argument, Build, Program
+from golden_tasks.results import Failure, Status
+
+DEFAULT_PLATFORM = "cpu"
+
+DigestFile = Callable[[str], str]
+
+
+class Backend(Protocol):
+    """What a backend does. `cpu` in `golden_tasks.backends.cpu` is the model.
+
+    A program goes through two forms: the object that the user wrote, and the `Program` that `describe` makes of it,
+    which is plain data. `compile` needs the data only, so that a build can be made without the user's module.
+    """
+
+    name: str
+    platforms: tuple[str, ...]
+    bakes_scalars: bool  # whether a build holds the scalars' values
+
+    def unavailable(self) -> str | None:
+        """Why the backend cannot be used here; None if it can."""
+
+    def accepts(self, program: object) -> bool:
+        """Whether a program object is of the backend's kind."""
+
+    def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
+        """A program as plain data. Raises `Failure` for options and tile values that cannot be."""
+
+    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
+        """All that a build of the program is made from, part by part; the toolchain is among them."""
+
+    def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
+        """Builds into an empty folder and writes its `build.json`. Raises `Failure`, the compiler's words in it."""
+
+    def edited(self, work_dir: Path, build: Build) -> list[str]:
+        """The sources in a `runtime_dir` whose contents are not what its binaries were built from."""
+
+    def rebuild(self, work_dir: Path, build: Build) -> Build:
+        """Builds a `runtime_dir` again from its own sources. Raises `Failure`."""
+
+    def child_environment(self, build: Build) -> dict[str, str]:
+        """Environment variables that a process needs from its start to execute the build."""
+
+    def execute(self, work_dir: Path, build: Build, values: Sequence[Any], device: int) -> float:
+        """Runs the build on tensors and 0-dim scalar tensors, outputs changed in place; returns seconds.
+
+        Raises `Failure` if the kernel reports an error.
+        """
+
+
+def backend_for(platform: str) -> Backend:
+    """The backend that serves a platform. Raises `Failure` (SKIPPED) naming those that exist."""
+    from golden_tasks.backends.cpu import CpuBackend
+
+    if platform in CpuBackend.platforms:
+        return CpuBackend()
+    known = list(CpuBackend.platforms)
+    for point in entry_points(group="golden_tasks.backends"):
+        backend: Backend = point.load()()
+        if platform in backend.platforms:
+            return backend
+        known += backend.platforms
+    raise Failure(Status.SKIPPED, f"Unknown runtime platform {platform!r}: known here are {', '.join(known)}")
+
+
+def available_backend(platform: str) -> Backend:
+    """The backend that serves a platform and can be used here. Raises `Failure` (SKIPPED) with the reason."""
+    backend = backend_for(platform)
+    reason = backend.unavailable()
+    if reason is not None:
+        raise Failure(Status.SKIPPED, f"platform {platform!r} is not available: {reason}")
+    return backend

@@ -1,0 +1,126 @@
+"""`Case`: a kernel's contract and policy with its programs, one for each platform."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from golden_tasks.backends import DEFAULT_PLATFORM
+from golden_tasks.results import Failure, Status
+from golden_tasks.specs import Spec
+
+
+class Case:
+    """What a kernel computes, how that is judged, and the programs that compute it.
+
+    `name` must be written as a literal, since `doit` reads it without importing the file. `specs` returns the arguments
+    in parameter order, `golden` is the PyTorch reference: it gets `{name: tensor or scalar}` and fills the outputs in
+    place. `programs` maps each platform to its program: an object, or `"module:attribute"`, which is imported when that
+    platform is used. `tiles` are the program's parameters with their defaults. `rtol`, `atol` and `compare_fn` (a
+    comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` ends a stage, in seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        specs: Callable[[], Sequence[Spec]],
+        golden: Callable[[dict[str, Any]], object],
+        programs: Mapping[str, object],
+        tiles: Mapping[str, object] | None = None,
+        rtol: float = 1e-5,
+        atol: float = 1e-5,
+        compare_fn: Mapping[str, Callable[..., tuple[bool, str]]] | None = None,
+        seed: int = 0,
+        timeout: float = 600,
+    ) -> None:
+        self.name = name
+        self.specs = specs
+        self.golden = golden
+        self.programs = dict(programs)
+        self.tiles = dict(tiles or {})
+        self.rtol = rtol
+        self.atol = atol
+        self.compare_fn = dict(compare_fn or {})
+        self.seed = seed
+        self.timeout = timeout
+        namer = sys._getframe(1).f_globals.get("__file__")
+        self.file = Path(namer).resolve() if namer else None
+
+    def __repr__(self) -> str:
+        return f"Case({self.name!r}, platforms={list(self.programs)})"
+
+    @property
+    def default_platform(self) -> str:
+        """`cpu` if the case has a program for it, else the first platform."""
+        return default_platform(self.programs)
+
+    def program(self, platform: str) -> object:
+        """The program for a platform, imported if it is named as `"module:attribute"`.
+
+        Raises `Failure` (SKIPPED) if there is none or its module is not installed.
+        """
+        if platform not in self.programs:
+            known = ", ".join(self.programs)
+            raise Failure(Status.SKIPPED, f"case {self.name!r} has no program for platform {platform!r}; it has {known}")
+        program = self.programs[platform]
+        if not isinstance(program, str):
+            return program
+        module, separator, attribute = program.partition(":")
+        if not separator:
+            raise Failure(Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: write 'module:attribute'")
+        if self.file is not None and str(self.file.parent) not in sys.path:
+            sys.path.insert(0, str(self.file.parent))
+        try:
+            return getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            raise Failure(
+                Status.SKIPPED, f"platform {platform!r} of case {self.name!r} is not available: {error}"
+            ) from None
+        except AttributeError:
+            raise Failure(
+                Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: {module} has no {attribute!r}"
+            ) from None
+
+    def main(self, argv: Sequence[str] | None = None) -> NoReturn:
+        """The script's command line: runs the case once and exits, 0 if it passed."""
+        from golden_tasks.arguments import add_arguments
+        from golden_tasks.harness import run_case
+
+        parser = argparse.ArgumentParser(description=f"Run the case {self.name} once and compare with its golden.")
+        add_arguments(parser, self.default_platform)
+        parser.add_argument(
+            "--tile",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help=f"another value for a tile parameter ({', '.join(self.tiles) or 'this case has none'})",
+        )
+        options = parser.parse_args(argv)
+        try:
+            tiles = {**self.tiles, **dict(self._tile(text) for text in options.tile)}
+            result = run_case(self, options, tiles)
+        except Failure as failure:
+            print(f"[RUN] FAIL: {failure.message}", file=sys.stderr)
+            sys.exit(1)
+        sys.exit(0 if result.passed else 1)
+
+    def _tile(self, text: str) -> tuple[str, object]:
+        name, separator, value = text.partition("=")
+        if not separator or name not in self.tiles:
+            known = ", ".join(self.tiles) or "none"
+            raise Failure(Status.CASE_ERROR, f"--tile {text}: write NAME=VALUE; the tile parameters are {known}")
+        kind = type(self.tiles[name])
+        try:
+            return name, kind(int(value)) if kind is bool else kind(value)
+        except ValueError:
+            raise Failure(Status.CASE_ERROR, f"--tile {text}: {name} takes {kind.__name__} values") from None
+
+
+def default_platform(platforms: Mapping[str, object] | Sequence[str]) -> str:
+    """`cpu` if it is among the platforms, else the first."""
+    return DEFAULT_PLATFORM if DEFAULT_PLATFORM in platforms else next(iter(platforms))

@@ -1,0 +1,413 @@
+"""`run` and `run_jit`: one run of a kernel in the caller's own process, compared with its golden."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from golden_tasks import digest, environment, records, stages
+from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend
+from golden_tasks.inspection import contract_of, policy_of
+from golden_tasks.records import Argument, Build, Contract, Manifest, Program, Proof
+from golden_tasks.results import Failure, RunResult, Status
+from golden_tasks.snapshot import layout, tensors
+from golden_tasks.specs import Spec, arguments_of
+from golden_tasks.validation import Comparator, validate_golden
+from golden_tasks.validation.judge import check_policy
+
+if TYPE_CHECKING:
+    from golden_tasks.case import Case
+
+OUTPUT = "build_output"
+_RUNTIME_KEYS = ("platform", "device_id")
+
+
+def run(
+    program: Any,
+    specs: Sequence[Spec],
+    golden_fn: Callable[[dict[str, Any]], object] | None = None,
+    golden_data: str | Path | None = None,
+    compile_cfg: Mapping[str, Any] | None = None,
+    runtime_cfg: Mapping[str, Any] | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-5,
+    compare_fn: Mapping[str, Comparator] | None = None,
+    compile_only: bool = False,
+    runtime_dir: str | Path | None = None,
+    save_data: bool = False,
+    *,
+    seed: int | None = None,
+) -> RunResult:
+    """Compiles a program, runs it on inputs made from the specs and compares its outputs with the golden ones.
+
+    `golden_data` replays a snapshot: no input is generated, `golden_fn` is not called, the folder is only read.
+    `runtime_dir` runs an earlier build instead of compiling. `save_data` keeps inputs and expected outputs in
+    `work_dir/data`. `compile_only` stops after compiling. `runtime_cfg` names the `platform` and `device_id`;
+    `compile_cfg` holds the backend's compile options, `tiles`, and `output_dir` for another place than
+    `build_output/<name>_<timestamp>`. `seed` seeds the inputs; without it they differ from run to run.
+
+    The environment reaches scripts that wire none of this: `GOLDEN_SAVE_DATA=1`, `GOLDEN_DATA`, `GOLDEN_RUNTIME_DIR`.
+
+    Returns a failed result for a mismatch, missing or damaged files and a `runtime_dir` that does not fit. Raises
+    `ValueError` for an unknown platform, `TypeError` for an unknown configuration key, `Failure` if compiling or the
+    kernel fails; what the golden function, an initialiser or a comparator raises passes through.
+    """
+    return _run("compile", "output_dir", **locals())
+
+
+def run_jit(
+    fn: Any,
+    specs: Sequence[Spec],
+    golden_fn: Callable[[dict[str, Any]], object] | None = None,
+    golden_data: str | Path | None = None,
+    compile_cfg: Mapping[str, Any] | None = None,
+    runtime_cfg: Mapping[str, Any] | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-5,
+    compare_fn: Mapping[str, Comparator] | None = None,
+    compile_only: bool = False,
+    runtime_dir: str | Path | None = None,
+    save_data: bool = False,
+    *,
+    seed: int | None = None,
+) -> RunResult:
+    """`run` for a just-in-time compiled kernel; its folder is named by `save_kernels_dir` in `compile_cfg`."""
+    options = dict(locals())
+    return _run("JIT compile", "save_kernels_dir", program=options.pop("fn"), **options)
+
+
+def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object]) -> RunResult:
+    """Runs a case once with the options of `add_arguments` and returns the result."""
+    seed = case.seed if options.seed is None else options.seed
+    specs = case.specs()
+    try:
+        contract = contract_of(case.name, specs, case.golden, seed, Path.cwd())
+        return _run(
+            "compile",
+            "output_dir",
+            program=case.program(options.platform),
+            specs=specs,
+            golden_fn=case.golden,
+            golden_data=options.golden_data,
+            compile_cfg={"tiles": tiles},
+            runtime_cfg={"platform": options.platform, "device_id": options.device},
+            rtol=case.rtol,
+            atol=case.atol,
+            compare_fn=case.compare_fn,
+            compile_only=options.compile_only,
+            runtime_dir=options.runtime_dir,
+            save_data=options.save_data,
+            seed=seed,
+            contract=contract,
+        )
+    except ValueError as error:
+        raise Failure(Status.CASE_ERROR, str(error)) from error
+
+
+@dataclass
+class _Golden:
+    """The expected outputs, and where they came from."""
+
+    expected: dict[str, torch.Tensor] | None
+    saved: Path | None = None
+    manifest: Manifest | None = None
+
+
+def _run(
+    label: str,
+    folder_key: str,
+    program: Any,
+    specs: Sequence[Spec],
+    golden_fn: Callable[[dict[str, Any]], object] | None,
+    golden_data: str | Path | None,
+    compile_cfg: Mapping[str, Any] | None,
+    runtime_cfg: Mapping[str, Any] | None,
+    rtol: float,
+    atol: float,
+    compare_fn: Mapping[str, Comparator] | None,
+    compile_only: bool,
+    runtime_dir: str | Path | None,
+    save_data: bool,
+    seed: int | None,
+    contract: Contract | None = None,
+) -> RunResult:
+    start = time.perf_counter()
+    golden_data = golden_data or environment.golden_data()
+    runtime_dir = runtime_dir or environment.runtime_dir()
+    save_data = (save_data or environment.save_data()) and not golden_data
+    work_dir: Path | None = None
+    try:
+        if compile_only and runtime_dir:
+            raise _Refused("runtime_dir is incompatible with compile_only: leave one of them out")
+        backend, platform, device = _backend(runtime_cfg)
+        arguments = arguments_of(specs)
+        check_policy(rtol, atol, compare_fn or {}, [a.name for a in arguments if a.is_output])
+        compile_options = dict(compile_cfg or {})
+        place = compile_options.pop(folder_key, None)
+        described = backend.describe(program, platform, compile_options.pop("tiles", {}), compile_options)
+        name = contract.case if contract else str(getattr(program, "function", None) or program.__name__)
+        if runtime_dir:
+            work_dir = Path(runtime_dir)
+            print(f"[RUN] runtime_only: skipping {label}, using {work_dir}", flush=True)
+            build = _reuse(backend, described, arguments, work_dir)
+        else:
+            with _stage(label):
+                work_dir, build = _compile(backend, described, arguments, name, place)
+        if compile_only:
+            return _finish(RunResult(True, work_dir=work_dir), start)
+        inputs = _inputs(specs, arguments, golden_data, seed)
+        golden = _golden(specs, arguments, inputs, golden_fn, golden_data, contract)
+        if save_data:
+            saved = _new_data_folder(work_dir, name)
+            golden.manifest = _save(saved, name, seed, arguments, inputs, golden.expected, contract)
+            golden.saved = saved
+        with _stage("runtime"):
+            outputs, _ = stages.execute(backend, work_dir, build, inputs, device)
+        if golden.expected is None:
+            return _finish(RunResult(True, work_dir=work_dir), start, "validation skipped: no golden_fn or golden_data")
+        with _stage("validate"):
+            validate_golden(outputs, golden.expected, rtol, atol, compare_fn, inputs)
+        if golden.saved is not None and golden.manifest is not None:
+            policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
+            golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
+            records.write(golden.saved / layout.MANIFEST, golden.manifest)
+        return _finish(RunResult(True, work_dir=work_dir), start)
+    except (_Refused, AssertionError) as error:
+        return _finish(RunResult(False, str(error), work_dir=work_dir), start)
+    except Failure as failure:
+        if failure.status in (Status.DAMAGED, Status.GOLDEN_ERROR, Status.CASE_ERROR):
+            return _finish(RunResult(False, failure.message, work_dir=work_dir), start)
+        raise
+
+
+class _Refused(Exception):
+    """The run ends with a failed result that says why."""
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    print(f"[RUN] {name} ...", flush=True)
+    start = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        print(f"[RUN] {name} failed ({time.perf_counter() - start:.2f}s)", flush=True)
+        raise
+    print(f"[RUN] {name} done ({time.perf_counter() - start:.2f}s)", flush=True)
+
+
+def _finish(result: RunResult, start: float, note: str = "") -> RunResult:
+    result.execution_time = time.perf_counter() - start
+    if note:
+        print(f"[RUN] PASS ({result.execution_time:.2f}s, {note})", flush=True)
+    else:
+        print(f"[RUN] {result}", flush=True)
+    return result
+
+
+def _backend(runtime_cfg: Mapping[str, Any] | None) -> tuple[Backend, str, int]:
+    """The backend, the platform and the device. Raises `ValueError` and `TypeError` for what does not exist."""
+    config = dict(runtime_cfg or {})
+    config.pop("log_level", None)
+    unknown = [key for key in config if key not in _RUNTIME_KEYS]
+    if unknown:
+        raise TypeError(f"runtime_cfg has no {unknown}: known are {list(_RUNTIME_KEYS)}")
+    platform = config.get("platform", DEFAULT_PLATFORM)
+    try:
+        return available_backend(platform), platform, int(config.get("device_id", 0))
+    except Failure as failure:
+        raise ValueError(failure.message) from None
+
+
+def _compile(
+    backend: Backend, described: Program, arguments: Sequence[Argument], name: str, place: str | Path | None
+) -> tuple[Path, Build]:
+    """Builds into a folder of the run's own. A build that fails leaves nothing behind."""
+    work_dir = _new_folder(Path(OUTPUT), name) if place is None else Path(place).resolve()
+    beside = work_dir.with_name(f"{work_dir.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        build = backend.compile(described, arguments, beside)
+        work_dir.mkdir(parents=True, exist_ok=True)
+        for path in sorted(beside.iterdir(), key=lambda p: p.name == "build.json"):
+            if (work_dir / path.name).is_dir():
+                shutil.rmtree(work_dir / path.name)
+            path.replace(work_dir / path.name)
+    except BaseException:
+        if place is None:
+            shutil.rmtree(work_dir, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return work_dir, build
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """A new, empty `<name>_<timestamp>`; two runs in one second get two folders."""
+    stamp = datetime.now().strftime("%Y%m%d_%H%M%S")
+    parent = parent.resolve()
+    parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        folder = parent / (f"{name}_{stamp}" if number == 1 else f"{name}_{stamp}_{number}")
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
+    """The build in a `runtime_dir`, rebuilt if its sources were edited. Raises `_Refused` if it does not fit."""
+    if not work_dir.is_dir():
+        raise _Refused(f"runtime_dir does not exist: {work_dir}")
+    build = records.read(work_dir / "build.json", Build)
+    if build is None or build.backend != backend.name:
+        raise _Refused(f"runtime_dir {work_dir} holds no build for {described.platform}: build.json is missing or not one")
+    different = _difference(build.arguments, arguments)
+    if different:
+        raise _Refused(f"runtime_dir {work_dir} was built for other arguments: {different}; compile again without it")
+    now = backend.parts(described, arguments, digest.of_file)
+    changed = [_change(part, build.made_from.get(part), now.get(part)) for part in sorted(now.keys() | build.made_from)
+               if build.made_from.get(part) != now.get(part)]
+    changed += [f"{path} changed" for path, was in build.found.items() if _digest_or_none(path) != was]
+    if changed:
+        print(f"[RUN]   warning: {work_dir} was built from another version: {'; '.join(changed)}", flush=True)
+    edited = backend.edited(work_dir, build)
+    if not edited:
+        print("[cpp->.so] no cpp edits since last build; reusing cached binaries", flush=True)
+        return build
+    print(
+        f"[cpp->.so] cpp edits or missing binaries detected ({len(edited)} file(s)): {', '.join(edited)}; rebuilding",
+        flush=True,
+    )
+    return backend.rebuild(work_dir, build)
+
+
+def _digest_or_none(path: str) -> str | None:
+    try:
+        return digest.of_file(path)
+    except OSError:
+        return None
+
+
+def _difference(built: Sequence[Argument], wanted: Sequence[Argument]) -> str:
+    """How two argument lists differ, in words; empty if they do not."""
+    if [a.name for a in built] != [a.name for a in wanted]:
+        return f"{', '.join(a.name for a in built)} instead of {', '.join(a.name for a in wanted)}"
+    return "; ".join(f"{b.name} was {b}, is {w}" for b, w in zip(built, wanted, strict=True) if b != w)
+
+
+def _change(part: str, old: str | None, new: str | None) -> str:
+    if old is None or new is None or "blake3:" in old + new:
+        return f"{part} changed"
+    return f"{part.removeprefix('tile ')} {old} -> {new}"
+
+
+def _inputs(
+    specs: Sequence[Spec], arguments: Sequence[Argument], golden_data: str | Path | None, seed: int | None
+) -> dict[str, torch.Tensor]:
+    if golden_data:
+        folder = Path(golden_data)
+        _check_saved(folder, arguments)
+        print(f"[RUN]   cache hit: {folder / 'in'}", flush=True)
+        return tensors.load_inputs(folder, arguments)
+    with _stage("generate inputs"):
+        if seed is not None:
+            stages.seed_everything(seed)
+        try:
+            return stages.make_inputs(specs)
+        except ValueError as error:
+            raise _Refused(str(error)) from error
+
+
+def _check_saved(folder: Path, arguments: Sequence[Argument]) -> None:
+    """Raises `_Refused` unless a snapshot holds every file that the arguments need, as its manifest says."""
+    missing = layout.missing(folder, arguments)
+    if missing:
+        raise _Refused(f"golden_data is missing files: {missing}")
+    manifest = layout.read_manifest(folder)
+    if manifest is None:
+        if (folder / layout.MANIFEST).exists():
+            raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
+        print(f"[RUN]   origin unverified: {folder} has no manifest", flush=True)
+        return
+    damage = layout.damage(folder, manifest, digest.of_file)
+    if damage:
+        raise _Refused("; ".join(damage))
+
+
+def _golden(
+    specs: Sequence[Spec],
+    arguments: Sequence[Argument],
+    inputs: Mapping[str, torch.Tensor],
+    golden_fn: Callable[[dict[str, Any]], object] | None,
+    golden_data: str | Path | None,
+    contract: Contract | None,
+) -> _Golden:
+    if golden_data:
+        folder = Path(golden_data)
+        print(f"[RUN]   cache hit: {folder / 'out'}", flush=True)
+        manifest = layout.read_manifest(folder)
+        if contract is not None and manifest is not None and manifest.made_from:
+            now = contract.parts
+            changed = [p for p in sorted(now.keys() | manifest.made_from) if now.get(p) != manifest.made_from.get(p)]
+            if changed:
+                words = "; ".join(_change(p, manifest.made_from.get(p), now.get(p)) for p in changed)
+                print(f"[RUN]   warning: {folder} was saved under another contract: {words}", flush=True)
+        return _Golden(tensors.load_outputs(folder, arguments))
+    if golden_fn is None:
+        return _Golden(None)
+    with _stage("compute golden"):
+        return _Golden(stages.compute_golden(golden_fn, specs, inputs))
+
+
+def _new_data_folder(work_dir: Path, name: str) -> Path:
+    """`work_dir/data`, or one in a new folder if that holds a snapshot already: saved data is never overwritten."""
+    data = work_dir / "data"
+    return data if not data.exists() else _new_folder(Path(OUTPUT), name) / "data"
+
+
+def _save(
+    data: Path,
+    name: str,
+    seed: int | None,
+    arguments: Sequence[Argument],
+    inputs: Mapping[str, torch.Tensor],
+    expected: Mapping[str, torch.Tensor] | None,
+    contract: Contract | None,
+) -> Manifest:
+    """Writes `in/`, `out/` if there is a golden, and the manifest, all beside their place and then moved in."""
+    beside = data.with_name("data.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        files = tensors.save(beside / "in", inputs)
+        if expected is not None:
+            files |= tensors.save(beside / "out", expected)
+        manifest = Manifest(
+            made_from=contract.parts if contract else {},
+            case=name,
+            seed=seed,
+            arguments=tuple(arguments),
+            files=files,
+            inputs=layout.digest_of(files, "in"),
+            outputs=layout.digest_of(files, "out"),
+            **tensors.origin(),  # type: ignore[arg-type]
+        )
+        records.write(beside / layout.MANIFEST, manifest)
+        beside.rename(data)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    print(f"[RUN]   saved: {data}", flush=True)
+    return manifest

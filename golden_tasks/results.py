@@ -1,0 +1,64 @@
+"""How a stage or a run ends: one closed list of statuses, and the result that `run` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+
+class Status(str, Enum):
+    """The outcome of a case. Only `PASSED` is a pass."""
+
+    PASSED = "PASSED"
+    WRONG_SHAPE = "WRONG_SHAPE"
+    WRONG_DTYPE = "WRONG_DTYPE"
+    WRONG_VALUE = "WRONG_VALUE"
+    NOT_WRITTEN = "NOT_WRITTEN"
+    INPUT_CHANGED = "INPUT_CHANGED"
+    CASE_ERROR = "CASE_ERROR"
+    COMPILE_ERROR = "COMPILE_ERROR"
+    GOLDEN_ERROR = "GOLDEN_ERROR"
+    RUNTIME_ERROR = "RUNTIME_ERROR"
+    CRASHED = "CRASHED"
+    TIMEOUT = "TIMEOUT"
+    STALE = "STALE"
+    DAMAGED = "DAMAGED"
+    MISTRUSTED = "MISTRUSTED"
+    SKIPPED = "SKIPPED"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Failure(Exception):
+    """A failure with a status and a message for the user: what happened, to what, what mends it."""
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[Failure], tuple[Status, str]]:
+        return type(self), (self.status, self.message)
+
+
+@dataclass
+class RunResult:
+    """What `run` and `run_jit` return.
+
+    `execution_time` is the whole run's wall time in seconds, `work_dir` the folder of the build,
+    `bench` the backend's benchmark statistics if a benchmark was asked for.
+    """
+
+    passed: bool
+    error: str | None = None
+    execution_time: float | None = None
+    work_dir: Path | None = None
+    bench: object | None = None
+
+    def __str__(self) -> str:
+        time = "" if self.execution_time is None else f" ({self.execution_time:.2f}s)"
+        if self.passed:
+            return f"PASS{time}"
+        return f"FAIL: {self.error}{time}" if self.error else f"FAIL{time}"

@@ -1,0 +1,1 @@
+"""Frozen inputs and expected outputs: `in/*.pt`, `out/*.pt` and a manifest."""
