@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from golden_tasks.backends import DEFAULT_PLATFORM
+from golden_tasks.backends import default_platform
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import Spec
 
@@ -66,13 +66,17 @@ class Case:
         """
         if platform not in self.programs:
             known = ", ".join(self.programs)
-            raise Failure(Status.SKIPPED, f"case {self.name!r} has no program for platform {platform!r}; it has {known}")
+            raise Failure(
+                Status.SKIPPED, f"case {self.name!r} has no program for platform {platform!r}; it has {known}"
+            )
         program = self.programs[platform]
         if not isinstance(program, str):
             return program
         module, separator, attribute = program.partition(":")
         if not separator:
-            raise Failure(Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: write 'module:attribute'")
+            raise Failure(
+                Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: write 'module:attribute'"
+            )
         if self.file is not None and str(self.file.parent) not in sys.path:
             sys.path.insert(0, str(self.file.parent))
         try:
@@ -91,7 +95,9 @@ class Case:
         from golden_tasks.arguments import add_arguments
         from golden_tasks.harness import run_case
 
-        parser = argparse.ArgumentParser(description=f"Run the case {self.name} once and compare with its golden.")
+        parser = argparse.ArgumentParser(
+            description=f"Run the case {self.name} once and compare with its golden."
+        )
         add_arguments(parser, self.default_platform)
         parser.add_argument(
             "--tile",
@@ -113,14 +119,11 @@ class Case:
         name, separator, value = text.partition("=")
         if not separator or name not in self.tiles:
             known = ", ".join(self.tiles) or "none"
-            raise Failure(Status.CASE_ERROR, f"--tile {text}: write NAME=VALUE; the tile parameters are {known}")
+            raise Failure(
+                Status.CASE_ERROR, f"--tile {text}: write NAME=VALUE; the tile parameters are {known}"
+            )
         kind = type(self.tiles[name])
         try:
             return name, kind(int(value)) if kind is bool else kind(value)
         except ValueError:
             raise Failure(Status.CASE_ERROR, f"--tile {text}: {name} takes {kind.__name__} values") from None
-
-
-def default_platform(platforms: Mapping[str, object] | Sequence[str]) -> str:
-    """`cpu` if it is among the platforms, else the first."""
-    return DEFAULT_PLATFORM if DEFAULT_PLATFORM in platforms else next(iter(platforms))

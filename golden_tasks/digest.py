@@ -97,4 +97,3 @@ class Memory:
 def _stamp(path: str) -> list[int]:
     info = os.stat(path)
     return [info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino]
-

@@ -46,7 +46,9 @@ def make_inputs(specs: Sequence[Spec]) -> Tensors:
     return inputs
 
 
-def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor]) -> Tensors:
+def compute_golden(
+    golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor]
+) -> Tensors:
     """The expected outputs. The golden function gets clones, zeros for pure outputs, and Python scalars.
 
     Raises `Failure` (GOLDEN_ERROR) for an output of another shape or dtype than its spec; what the function raises
@@ -69,7 +71,8 @@ def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Map
         value = values.get(spec.name)
         if not isinstance(value, torch.Tensor):
             raise Failure(
-                Status.GOLDEN_ERROR, f"{name_of_fn} left output {spec.name!r} as {type(value).__name__}, not a tensor"
+                Status.GOLDEN_ERROR,
+                f"{name_of_fn} left output {spec.name!r} as {type(value).__name__}, not a tensor",
             )
         if list(value.shape) != list(spec.shape) or value.dtype != spec.dtype:
             raise Failure(

@@ -32,10 +32,14 @@ class Backend(Protocol):
     def accepts(self, program: object) -> bool:
         """Whether a program object is of the backend's kind."""
 
-    def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
+    def describe(
+        self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]
+    ) -> Program:
         """A program as plain data. Raises `Failure` for options and tile values that cannot be."""
 
-    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
+    def parts(
+        self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile
+    ) -> dict[str, str]:
         """All that a build of the program is made from, part by part; the toolchain is among them."""
 
     def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
@@ -55,6 +59,11 @@ class Backend(Protocol):
 
         Raises `Failure` if the kernel reports an error.
         """
+
+
+def default_platform(platforms: Mapping[str, object] | Sequence[str]) -> str:
+    """`cpu` if it is among the platforms, else the first."""
+    return DEFAULT_PLATFORM if DEFAULT_PLATFORM in platforms else next(iter(platforms))
 
 
 def backend_for(platform: str) -> Backend:

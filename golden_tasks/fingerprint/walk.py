@@ -47,7 +47,7 @@ def fingerprint(value: object, name: str, root: Path) -> Fingerprint:
 
 def is_local(file: str | None, root: Path) -> bool:
     """Whether a source file is the project's own: below its folder, and neither installed nor the harness itself."""
-    if not file:
+    if not file or file.startswith("<"):
         return False
     path = Path(file).resolve()
     return (
@@ -270,7 +270,12 @@ class _Walk:
         if isinstance(value, (types.FunctionType, type)) and is_local(_file_of(value), self.root):
             name = value.__qualname__
             home = sys.modules.get(value.__module__)
-            if home is not None and home is not holder and name in self.parts and id(value) not in self._names:
+            if (
+                home is not None
+                and home is not holder
+                and name in self.parts
+                and id(value) not in self._names
+            ):
                 name = f"{value.__module__}.{name}"
         elif holder is not None and name in self.parts and id(value) not in self._names:
             name = f"{holder.__name__}.{name}"
@@ -288,7 +293,9 @@ class _Walk:
             package = function.__globals__.get("__package__") or ""
             base = node.module or ""
             if node.level:
-                base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], base]).strip(".")
+                base = ".".join(
+                    [*package.split(".")[: len(package.split(".")) - node.level + 1], base]
+                ).strip(".")
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         before = set(self.parts)
         for name in names:
@@ -313,9 +320,7 @@ class _Walk:
         for base in cls.__bases__:
             self._add_class(base, holder)
         for key, item in vars(cls).items():
-            if isinstance(item, (types.FunctionType, property, classmethod, staticmethod)):
-                self.add(f"{cls.__qualname__}.{key}", item, module)
-            elif not key.startswith("__") and not isinstance(item, enum.Enum) and not _is_descriptor(item):
+            if isinstance(item, (types.FunctionType, property, classmethod, staticmethod)) or (not key.startswith("__") and not isinstance(item, enum.Enum) and not _is_descriptor(item)):
                 self.add(f"{cls.__qualname__}.{key}", item, module)
 
 
@@ -338,7 +343,9 @@ def _content(value: Any) -> str | None:
     if home == "numpy":
         if hasattr(value, "tobytes") and hasattr(value, "dtype") and value.dtype != object:
             return f"array {value.dtype} {list(value.shape)} {digest.of_bytes(value.tobytes())}"
-        return repr(value) if type(value).__name__.endswith("DType") or type(value).__name__ == "dtype" else None
+        return (
+            repr(value) if type(value).__name__.endswith("DType") or type(value).__name__ == "dtype" else None
+        )
     if home == "logging":
         return f"{type(value).__name__} {getattr(value, 'name', '')}"
     if home == "pathlib" or isinstance(value, Path):
@@ -445,5 +452,3 @@ def _chain(node: ast.AST) -> list[str] | None:
     if not isinstance(node, ast.Name):
         return None
     return [node.id, *reversed(names)]
-
-

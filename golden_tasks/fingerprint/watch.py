@@ -42,7 +42,9 @@ class Watch:
         if place.suffix in _IGNORED or not _read_for_project(sys._getframe(1), self.root):
             return
         if place.is_file():
-            self.files.add(str(place.relative_to(self.root)) if place.is_relative_to(self.root) else str(place))
+            self.files.add(
+                str(place.relative_to(self.root)) if place.is_relative_to(self.root) else str(place)
+            )
 
     def _asked(self, name: object) -> None:
         if self.active and isinstance(name, str) and _read_by_project(sys._getframe(2), self.root):

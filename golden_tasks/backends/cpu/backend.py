@@ -37,25 +37,33 @@ class CpuBackend:
     ) -> Program:
         if not isinstance(program, CppKernel):
             raise Failure(
-                Status.COMPILE_ERROR, f"platform 'cpu' takes a CppKernel as its program, not a {type(program).__name__}"
+                Status.COMPILE_ERROR,
+                f"platform 'cpu' takes a CppKernel as its program, not a {type(program).__name__}",
             )
         unknown = [name for name in options if name not in _OPTIONS]
         if unknown:
             raise Failure(
-                Status.COMPILE_ERROR, f"platform 'cpu' has no compile option {unknown}: it has {list(_OPTIONS)}"
+                Status.COMPILE_ERROR,
+                f"platform 'cpu' has no compile option {unknown}: it has {list(_OPTIONS)}",
             )
         sanitize = options.get("sanitize") or program.sanitize
         sanitize = tuple(sanitize.split(",")) if isinstance(sanitize, str) else tuple(sanitize)
         wrong = [name for name in sanitize if name not in SANITIZERS]
         if wrong:
-            raise Failure(Status.COMPILE_ERROR, f"there is no sanitizer {wrong}: choose from {list(SANITIZERS)}")
+            raise Failure(
+                Status.COMPILE_ERROR, f"there is no sanitizer {wrong}: choose from {list(SANITIZERS)}"
+            )
         source = _relative(program.source)
         defines = {name: _macro(name, value) for name, value in {**program.defines, **tiles}.items()}
         flags = [*program.flags, *options.get("flags", ())]
         debug = bool(options.get("debug", program.debug))
         parts = {f"tile {name}": value for name, value in defines.items()}
         parts |= {"function": program.function, "flags": " ".join(flags)}
-        parts |= {"build": "debug" if debug else "release", "sanitize": ",".join(sanitize), "kernel file": source}
+        parts |= {
+            "build": "debug" if debug else "release",
+            "sanitize": ",".join(sanitize),
+            "kernel file": source,
+        }
         plan = {
             "source": source,
             "function": program.function,
@@ -66,7 +74,9 @@ class CpuBackend:
         }
         return Program(platform=platform, backend=self.name, plan=plan, sources=[source], parts=parts)
 
-    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
+    def parts(
+        self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile
+    ) -> dict[str, str]:
         parts = dict(program.parts)
         for source in program.sources:
             try:
@@ -116,7 +126,11 @@ class CpuBackend:
 
     def edited(self, work_dir: Path, build: Build) -> list[str]:
         now = _sources(work_dir)
-        edited = [name for name in sorted(now.keys() | build.sources.keys()) if now.get(name) != build.sources.get(name)]
+        edited = [
+            name
+            for name in sorted(now.keys() | build.sources.keys())
+            if now.get(name) != build.sources.get(name)
+        ]
         for name, made in build.made.items():
             path = work_dir / name
             if not path.is_file() or digest.of_file(path) != made:
@@ -175,13 +189,16 @@ def _relative(path: Path) -> str:
 
 def _macro(name: str, value: object) -> str:
     if not name.isidentifier():
-        raise Failure(Status.COMPILE_ERROR, f"tile parameter {name!r} cannot be a C++ macro: use letters, digits and _")
+        raise Failure(
+            Status.COMPILE_ERROR, f"tile parameter {name!r} cannot be a C++ macro: use letters, digits and _"
+        )
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, (int, float, str)):
         return str(value)
     raise Failure(
-        Status.COMPILE_ERROR, f"tile parameter {name} is {value!r}: a C++ macro takes a number, a bool or a text"
+        Status.COMPILE_ERROR,
+        f"tile parameter {name} is {value!r}: a C++ macro takes a number, a bool or a text",
     )
 
 
@@ -263,7 +280,13 @@ def _write_config(work_dir: Path, program: Program, arguments: Sequence[Argument
         "orchestration": f"orchestration/{program.plan['function']}.cpp",
         "defines": program.plan["defines"],
         "arguments": [
-            {"name": a.name, "kind": a.kind, "dtype": a.dtype, "shape": list(a.shape), "direction": a.direction}
+            {
+                "name": a.name,
+                "kind": a.kind,
+                "dtype": a.dtype,
+                "shape": list(a.shape),
+                "direction": a.direction,
+            }
             for a in arguments
         ],
     }

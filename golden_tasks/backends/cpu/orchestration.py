@@ -39,7 +39,8 @@ def cpp_type(argument: Argument) -> str:
     if element is None:
         known = ", ".join(CPP_TYPES)
         raise Failure(
-            Status.COMPILE_ERROR, f"spec {argument.name!r}: platform cpu has no dtype {argument.dtype}; it has {known}"
+            Status.COMPILE_ERROR,
+            f"spec {argument.name!r}: platform cpu has no dtype {argument.dtype}; it has {known}",
         )
     if argument.kind == "scalar":
         return element
@@ -51,7 +52,9 @@ def generate(function: str, source: str, arguments: Sequence[Argument]) -> str:
     """The orchestration source for a kernel function whose file is `../kernels/<source>`."""
     types = [cpp_type(a) for a in arguments]
     names = _quoted(", ".join(a.name for a in arguments))
-    checks = "\n".join(_check(function, i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True)))
+    checks = "\n".join(
+        _check(function, i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True))
+    )
     unpacked = "\n".join(_unpack(i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True)))
     passed = ", ".join(f"a{i}" for i in range(len(arguments)))
     references = ", ".join(f"{t}&" for t in types)

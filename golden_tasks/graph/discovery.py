@@ -1,0 +1,149 @@
+"""Finds the cases that kernel files declare, by reading the files without importing them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from golden_tasks.digest import Memory
+
+_REFUSED = set("@=:*?[]/\\")
+
+
+class CaseRef(msgspec.Struct, frozen=True):
+    """A case as its file's text shows it."""
+
+    name: str
+    file: str  # relative to the project
+    line: int
+    platforms: tuple[str, ...]
+    has_main: bool  # whether the file can be run as a script
+
+
+class DiscoveryError(Exception):
+    """A kernel file declares its cases in a way that cannot be read; the message names file and line."""
+
+
+class _Found(msgspec.Struct):
+    cases: list[CaseRef] = []
+    error: str = ""
+
+
+def discover(files: list[str], memory: Memory) -> list[CaseRef]:
+    """The cases of all files, in order. Raises `DiscoveryError`."""
+    cases: dict[str, CaseRef] = {}
+    for file in files:
+        try:
+            answer = memory.get("cases", file, _read)
+        except OSError as error:
+            raise DiscoveryError(f"{file}: cannot be read: {error.strerror}") from None
+        found = msgspec.json.decode(answer, type=_Found)
+        if found.error:
+            raise DiscoveryError(found.error)
+        for case in found.cases:
+            twin = cases.get(case.name)
+            if twin is not None:
+                raise DiscoveryError(
+                    f"two cases are named {case.name!r}: {twin.file}:{twin.line} and {case.file}:{case.line}; "
+                    "rename one of them"
+                )
+            cases[case.name] = case
+    return list(cases.values())
+
+
+def check_name(name: str) -> str | None:
+    """Why a name cannot be a case's; None if it can."""
+    if not name:
+        return "a case needs a name"
+    if name == "all":
+        return "'all' names the group of all cases"
+    wrong = sorted({c for c in name if c in _REFUSED or c.isspace()})
+    if wrong or name.startswith((".", "-")):
+        return f"{name!r} cannot name a case: it is part of a command and of a path, so leave out @ = : * ? [ ] / and blanks"
+    return None
+
+
+def _read(file: str) -> str:
+    try:
+        found = _Found(list(_cases(file, ast.parse(Path(file).read_bytes(), file))))
+    except DiscoveryError as error:
+        found = _Found(error=str(error))
+    except SyntaxError as error:
+        found = _Found(error=f"{file}:{error.lineno}: {error.msg}; mend the file, no case in it can be read")
+    except ValueError as error:
+        found = _Found(error=f"{file}: {error}")
+    return msgspec.json.encode(found).decode()
+
+
+def _cases(file: str, tree: ast.Module) -> Iterator[CaseRef]:
+    has_main = any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in tree.body)
+    for call in _module_level_calls(tree):
+        where = f"{file}:{call.lineno}"
+        name = call.args[0] if call.args else _keyword(call, "name")
+        if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+            raise DiscoveryError(
+                f"{where}: write the case's name as a literal text: doit reads it without importing the file"
+            )
+        refused = check_name(name.value)
+        if refused:
+            raise DiscoveryError(f"{where}: {refused}")
+        programs = _keyword(call, "programs")
+        keys = programs.keys if isinstance(programs, ast.Dict) else []
+        platforms = tuple(k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
+        if not platforms or len(platforms) != len(keys):
+            raise DiscoveryError(
+                f"{where}: write programs of case {name.value!r} as a dict with a literal platform for each, "
+                'such as {"cpu": CppKernel("kernel.cpp")}'
+            )
+        yield CaseRef(name.value, file, call.lineno, platforms, has_main)
+
+
+def _module_level_calls(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls of `Case` that run when the module is imported, in order."""
+    waiting: list[ast.AST] = list(reversed(tree.body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Call):
+            called = node.func
+            if (isinstance(called, ast.Name) and called.id == "Case") or (
+                isinstance(called, ast.Attribute) and called.attr == "Case"
+            ):
+                yield node
+                continue
+        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def line_of(file: str, name: str) -> int | None:
+    """The line of a kernel file that gives `name` its value, for messages; None if it is not found."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
+            return node.lineno
+        if isinstance(node, ast.AnnAssign) and _names(node.target, name):
+            return node.lineno
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
+            return node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for key in node.keys:
+                if isinstance(key, ast.Constant) and key.value == name:
+                    return key.lineno
+        if isinstance(node, ast.keyword) and node.arg == name:
+            return node.value.lineno
+    return None
+
+
+def _names(target: ast.expr, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))

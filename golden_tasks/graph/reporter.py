@@ -1,0 +1,189 @@
+"""What `doit` prints: a line for each stage that ran, with the reason, and a table of verdicts at the end."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from doit.exceptions import UnmetDependency
+from doit.reporter import ConsoleReporter
+
+from golden_tasks.graph.tasks import Stage, Validate
+from golden_tasks.results import Status
+
+_REASON_WIDTH = 60
+
+
+class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
+    """Says what ran and why, what failed and how, and how every judged case stands."""
+
+    desc = "stages that ran with their reasons, and a table of verdicts"
+
+    def __init__(self, outstream: Any, options: dict[str, Any]) -> None:
+        super().__init__(outstream, options)
+        self._start = time.perf_counter()
+        self._stages: dict[str, Stage] = {}
+        self._judged: list[str] = []
+        self._ran: set[tuple[str, str]] = set()  # (case, platform) that was executed or judged in this run
+        self._failed: dict[tuple[str, str], tuple[Status, str]] = {}
+        self._width = 0
+        self._colour = bool(getattr(outstream, "isatty", lambda: False)())
+
+    def initialize(self, tasks: dict[str, Any], selected_tasks: list[str]) -> None:
+        self._stages = {name: stage for name, task in tasks.items() if (stage := _stage_of(task)) is not None}
+        reached: dict[str, None] = {}
+        waiting = list(reversed(selected_tasks))
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached[name] = None
+                waiting.extend(reversed(tasks[name].task_dep))
+        self._judged = [
+            name for name in tasks if name in reached and isinstance(self._stages.get(name), Validate)
+        ]
+        self._width = max((len(name) for name in reached if name in self._stages), default=0)
+
+    def execute_task(self, task: Any) -> None:
+        if task.name not in self._stages:
+            super().execute_task(task)
+
+    def skip_uptodate(self, task: Any) -> None:
+        pass
+
+    def add_success(self, task: Any) -> None:
+        stage = self._stages.get(task.name)
+        if stage is None or not task.values.get("made"):
+            return
+        self._note_run(stage)
+        reason = (stage.reason or "asked for").splitlines()[0]
+        self._line(".", task.name, reason, task.values.get("seconds", 0.0))
+
+    def add_failure(self, task: Any, fail: Any) -> None:
+        stage = self._stages.get(task.name)
+        if isinstance(fail, UnmetDependency) or stage is None:
+            if stage is None and not isinstance(fail, UnmetDependency):
+                super().add_failure(task, fail)
+            return
+        status = getattr(fail, "status", None)
+        if status is None:
+            super().add_failure(task, fail)
+            status = Status.CRASHED
+        message = fail.message.strip()
+        first, *rest = message.splitlines() or [""]
+        if isinstance(stage, Validate):
+            if stage.reason is not None:
+                self._note_run(stage)
+            known = "" if stage.reason is not None else "   (as recorded: nothing has changed since)"
+            self._line("F", task.name, f"{status}{known}", None)
+        else:
+            self._line("F", task.name, f"{status}  {first}", None)
+            for line in rest:
+                self.write(f"       {line}\n")
+        for key in self._fates(stage):
+            self._failed.setdefault(key, (status, first))
+
+    def complete_run(self) -> None:
+        projects = {id(stage.project): stage.project for stage in self._stages.values()}
+        for project in projects.values():
+            project.memory.save()
+        if self._judged:
+            self._table()
+        if self.runtime_errors:
+            self.write("\n".join(self.runtime_errors) + "\n")
+
+    def _fates(self, stage: Stage) -> list[tuple[str, str]]:
+        """The verdicts that a failed stage prevents or gives."""
+        if stage.verb in ("inspect", "golden"):
+            return [(stage.case.name, platform) for platform in stage.case.platforms]
+        return [(stage.case.name, stage.platform)]
+
+    def _note_run(self, stage: Stage) -> None:
+        if stage.verb in ("execute", "validate"):
+            self._ran.add((stage.case.name, stage.platform))
+
+    def _line(self, mark: str, name: str, text: str, seconds: float | None) -> None:
+        shown = text if seconds is None else f"{text:<{_REASON_WIDTH}} {seconds:6.1f} s"
+        self.write(f"{self._paint(mark, mark == '.')}  {name:<{self._width}}   {shown}\n")
+
+    def _table(self) -> None:
+        rows = [self._row(name) for name in self._judged]
+        header = ("case", "platform", "verdict", "worst of tolerance", "run time", "")
+        widths = [max(len(row[0][i]) for row in [(header, []), *rows]) for i in range(5)]
+        self.write("\n" + _columns(header, widths) + "\n")
+        for cells, below in rows:
+            line = _columns(cells, widths)
+            verdict = f"{cells[2]:<{widths[2]}}"
+            self.write(line.replace(verdict, self._paint(verdict, cells[2] == Status.PASSED), 1) + "\n")
+            for text in below:
+                self.write(f"    {text}\n")
+        passed = sum(cells[2] == Status.PASSED for cells, _ in rows)
+        skipped = sum(cells[2] == Status.SKIPPED for cells, _ in rows)
+        failed = len(rows) - passed - skipped
+        judged = {(self._stages[n].case.name, self._stages[n].platform) for n in self._judged}
+        ran = len(self._ran & judged)
+        current = len(judged - self._ran - self._failed.keys())
+        counts = [f"{passed} passed", *([f"{failed} failed"] if failed else [])]
+        counts += [f"{skipped} skipped"] if skipped else []
+        total = f"{len(rows)} case{'s' if len(rows) != 1 else ''}: {', '.join(counts)}"
+        seconds = time.perf_counter() - self._start
+        self.write(f"{total}; {ran} replayed, {current} current   {seconds:.1f} s\n")
+
+    def _row(self, name: str) -> tuple[tuple[str, ...], list[str]]:
+        """A case's cells, and the lines below them that say what is wrong and how to repeat it."""
+        stage = self._stages[name]
+        key = (stage.case.name, stage.platform)
+        failed = self._failed.get(key)
+        verdict = stage.record() if failed is None or failed[0].value == _status_of(stage) else None
+        if failed is not None and verdict is None:
+            return (*key, failed[0].value, "", "", ""), [failed[1]]
+        if verdict is None:
+            return (*key, "-", "", "", "not judged"), []
+        used = [output.worst for output in verdict.outputs if output.worst is not None]
+        worst = f"{100 * max(used):.1f} %" if used and verdict.status == Status.PASSED else ""
+        now = "replayed now" if key in self._ran else ""
+        cells = (*key, verdict.status, worst, _duration(verdict.seconds), now)
+        return cells, _what_is_wrong(stage, verdict)
+
+    def _paint(self, text: str, good: bool) -> str:
+        return f"\x1b[{32 if good else 31}m{text}\x1b[0m" if self._colour else text
+
+
+def _stage_of(task: Any) -> Stage | None:
+    for check, *_ in task.uptodate:
+        owner = getattr(check, "__self__", None)
+        if isinstance(owner, Stage):
+            return owner
+    return None
+
+
+def _status_of(stage: Stage) -> str | None:
+    return getattr(stage.record(), "status", None)
+
+
+def _what_is_wrong(stage: Stage, verdict: Any) -> list[str]:
+    if verdict.status == Status.PASSED:
+        return []
+    lines = []
+    for output in verdict.outputs:
+        if output.status != Status.PASSED:
+            first, *rest = output.message.splitlines() or [output.status]
+            lines += [f"{output.name}: {first}", *(f"   {line}" for line in rest)]
+    lines.append(f"kept:    {verdict.failed_dir}")
+    if stage.case.has_main:
+        data, build = f"{verdict.failed_dir}/data", stage.place / "runtime"
+        script = f"python {stage.case.file} -p {stage.platform} --golden-data {data} --runtime-dir {build}"
+        lines.append(f"repeat:  {script}")
+    else:
+        lines.append(f"repeat:  doit -a replay:{stage.label}")
+    return lines
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def _columns(cells: tuple[str, ...], widths: list[int]) -> str:
+    aligned = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
+    return "   ".join([*aligned, cells[-1]]).rstrip()

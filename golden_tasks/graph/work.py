@@ -1,0 +1,184 @@
+"""What runs in a child process: the parts of stages that import the user's code or torch.
+
+Each function takes and returns plain JSON data; paths are relative to the project, which is the current folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from golden_tasks import stages
+from golden_tasks.backends import backend_for
+from golden_tasks.case import Case
+from golden_tasks.fingerprint.walk import is_local
+from golden_tasks.fingerprint.watch import watching
+from golden_tasks.inspection import contract_of, policy_of
+from golden_tasks.records import Argument, Build, Contract, Policy, Program
+from golden_tasks.results import Failure, Status
+from golden_tasks.snapshot import tensors
+from golden_tasks.specs import Spec
+from golden_tasks.validation import judge
+from golden_tasks.validation.judge import check_policy
+
+
+def inspect(request: dict[str, Any]) -> dict[str, Any]:
+    """Imports a kernel file and describes one of its cases: contract, policy, and a program for each platform."""
+    root = Path.cwd()
+    with watching(root) as watch:
+        case = _load(request["file"], request["case"])
+        specs = _specs(case)
+        contract = _contract(case, specs)
+        policy = _policy(case)
+        outputs = [a.name for a in contract.arguments if a.is_output]
+        if not outputs:
+            raise Failure(
+                Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True"
+            )
+        check_policy(case.rtol, case.atol, case.compare_fn, outputs)
+        programs = {platform: _describe(case, platform) for platform in request["platforms"]}
+    return {
+        "contract": msgspec.to_builtins(contract),
+        "policy": msgspec.to_builtins(policy),
+        "programs": msgspec.to_builtins(programs),
+        "timeout": case.timeout,
+        "modules": _modules(root, request["file"]),
+        "files": sorted(watch.files),
+        "environment": watch.variables,
+    }
+
+
+def golden(request: dict[str, Any]) -> dict[str, Any]:
+    """Generates the inputs and computes the golden, into the folder `place`."""
+    place = Path(request["place"])
+    case = _load(request["file"], request["case"])
+    specs = _specs(case)
+    _same(request["parts"], _contract(case, specs).parts, case)
+    with watching(Path.cwd()) as watch:
+        stages.seed_everything(case.seed)
+        try:
+            inputs = stages.make_inputs(specs)
+        except (TypeError, ValueError) as error:
+            raise Failure(Status.CASE_ERROR, str(error)) from error
+        files = tensors.save(place / "in", inputs)
+        files |= tensors.save(place / "out", stages.compute_golden(case.golden, specs, inputs))
+    return {
+        "files_made": msgspec.to_builtins(files),
+        "origin": tensors.origin(),
+        "files": sorted(watch.files),
+        "environment": watch.variables,
+    }
+
+
+def execute(request: dict[str, Any]) -> dict[str, Any]:
+    """Runs a build on a snapshot's inputs and saves the outputs below `place`."""
+    build = msgspec.convert(request["build"], Build)
+    arguments = build.arguments
+    inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
+    backend = backend_for(build.platform)
+    outputs, seconds = stages.execute(backend, Path(request["runtime_dir"]), build, inputs, request["device"])
+    files = tensors.save(Path(request["place"]) / "out", outputs)
+    return {"files": msgspec.to_builtins(files), "seconds": seconds}
+
+
+def validate(request: dict[str, Any]) -> dict[str, Any]:
+    """Judges saved outputs against a snapshot under the policy."""
+    arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
+    policy = msgspec.convert(request["policy"], Policy)
+    comparators, inputs = {}, {}
+    if policy.comparators:
+        case = _load(request["file"], request["case"])
+        _same(policy.parts, _policy(case).parts, case)
+        comparators = case.compare_fn
+        inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
+    outputs = tensors.load_outputs(Path(request["run"]), arguments)
+    expected = tensors.load_outputs(Path(request["snapshot"]), arguments)
+    verdicts = judge(outputs, expected, policy.rtol, policy.atol, comparators, inputs)
+    return {"verdicts": msgspec.to_builtins(verdicts)}
+
+
+def _load(file: str, name: str) -> Case:
+    """Imports a kernel file as the script that it is and returns one of its cases."""
+    path = Path(file).resolve()
+    sys.argv = [file]
+    sys.path.insert(0, str(path.parent))
+    stages.seed_everything(0)  # a module-level random constant is the same in every child
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Failure(Status.CASE_ERROR, f"{file} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        raise Failure(Status.CASE_ERROR, f"{file} cannot be imported: {error}") from error
+    case = next((c for c in _cases_in(module) if c.name == name), None)
+    if case is None:
+        raise Failure(Status.STALE, f"{file} declares no case {name!r} any more: run doit again")
+    return case
+
+
+def _cases_in(module: ModuleType) -> list[Case]:
+    found = []
+    for value in vars(module).values():
+        items = (
+            value.values()
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, (list, tuple))
+            else [value]
+        )
+        found += [item for item in items if isinstance(item, Case)]
+    return found
+
+
+def _specs(case: Case) -> list[Spec]:
+    stages.seed_everything(case.seed)
+    return list(case.specs())
+
+
+def _contract(case: Case, specs: list[Spec]) -> Contract:
+    try:
+        return contract_of(case.name, specs, case.golden, case.seed, Path.cwd())
+    except ValueError as error:
+        raise Failure(Status.CASE_ERROR, f"case {case.name!r}: {error}") from error
+
+
+def _policy(case: Case) -> Policy:
+    return policy_of(case.rtol, case.atol, case.compare_fn, Path.cwd())
+
+
+def _describe(case: Case, platform: str) -> Program:
+    try:
+        return backend_for(platform).describe(case.program(platform), platform, case.tiles, {})
+    except Failure as failure:
+        if failure.status is not Status.SKIPPED:
+            raise
+        return Program(platform=platform, unavailable=failure.message)
+
+
+def _same(wanted: dict[str, str], now: dict[str, str], case: Case) -> None:
+    """Raises `Failure` (STALE) if a case is not what was inspected a moment ago."""
+    changed = [part for part in sorted(wanted.keys() | now) if wanted.get(part) != now.get(part)]
+    if changed:
+        raise Failure(
+            Status.STALE,
+            f"case {case.name!r} is not what was inspected: {', '.join(changed)} changed. It was edited while doit ran "
+            "(run doit again), or it is not reproducible: a clock, a random number or a process id is in it",
+        )
+
+
+def _modules(root: Path, file: str) -> list[str]:
+    """The project's own modules that are imported, beside the kernel file itself."""
+    files = {
+        os.path.relpath(str(module.__file__), root)
+        for module in list(sys.modules.values())
+        if is_local(getattr(module, "__file__", None), root)
+    }
+    return sorted(files - {file})
