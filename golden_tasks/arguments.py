@@ -15,12 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser, platform: str = DEFAULT_PLATF
     """
     parser.add_argument("-p", "--platform", default=platform, help="where to run (default: %(default)s)")
     parser.add_argument("-d", "--device", type=int, default=0, help="device number (default: %(default)s)")
-    parser.add_argument(
-        "--save-data", action="store_true", help="save inputs and expected outputs to WORK_DIR/data"
-    )
-    parser.add_argument(
-        "--golden-data", metavar="DIR", help="replay the inputs and expected outputs saved in DIR"
-    )
+    parser.add_argument("--save-data", action="store_true", help="save inputs and expected outputs to WORK_DIR/data")
+    parser.add_argument("--golden-data", metavar="DIR", help="replay the inputs and expected outputs saved in DIR")
     parser.add_argument("--runtime-dir", metavar="DIR", help="run the build in DIR instead of compiling")
     parser.add_argument("--compile-only", action="store_true", help="stop after compiling")
     parser.add_argument("--seed", type=int, help="seed of the random inputs")

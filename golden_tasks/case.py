@@ -74,9 +74,7 @@ class Case:
             return program
         module, separator, attribute = program.partition(":")
         if not separator:
-            raise Failure(
-                Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: write 'module:attribute'"
-            )
+            raise Failure(Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: write 'module:attribute'")
         if self.file is not None and str(self.file.parent) not in sys.path:
             sys.path.insert(0, str(self.file.parent))
         try:
@@ -95,9 +93,7 @@ class Case:
         from golden_tasks.arguments import add_arguments
         from golden_tasks.harness import run_case
 
-        parser = argparse.ArgumentParser(
-            description=f"Run the case {self.name} once and compare with its golden."
-        )
+        parser = argparse.ArgumentParser(description=f"Run the case {self.name} once and compare with its golden.")
         add_arguments(parser, self.default_platform)
         parser.add_argument(
             "--tile",
@@ -119,10 +115,8 @@ class Case:
         name, separator, value = text.partition("=")
         if not separator or name not in self.tiles:
             known = ", ".join(self.tiles) or "none"
-            raise Failure(
-                Status.CASE_ERROR, f"--tile {text}: write NAME=VALUE; the tile parameters are {known}"
-            )
-        kind = type(self.tiles[name])
+            raise Failure(Status.CASE_ERROR, f"--tile {text}: write NAME=VALUE; the tile parameters are {known}")
+        kind: Any = type(self.tiles[name])
         try:
             return name, kind(int(value)) if kind is bool else kind(value)
         except ValueError:

@@ -173,16 +173,12 @@ def _run(
         with _stage("runtime"):
             outputs, _ = stages.execute(backend, work_dir, build, inputs, device)
         if golden.expected is None:
-            return _finish(
-                RunResult(True, work_dir=work_dir), start, "validation skipped: no golden_fn or golden_data"
-            )
+            return _finish(RunResult(True, work_dir=work_dir), start, "validation skipped: no golden_fn or golden_data")
         with _stage("validate"):
             validate_golden(outputs, golden.expected, rtol, atol, compare_fn, inputs)
         if golden.saved is not None and golden.manifest is not None:
             policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
-            golden.manifest.proof = Proof(
-                platform=platform, build=build.binary, run="script", policy=policy.parts
-            )
+            golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
             records.write(golden.saved / layout.MANIFEST, golden.manifest)
         return _finish(RunResult(True, work_dir=work_dir), start)
     except (_Refused, AssertionError) as error:
@@ -282,9 +278,7 @@ def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], 
         )
     different = _difference(build.arguments, arguments)
     if different:
-        raise _Refused(
-            f"runtime_dir {work_dir} was built for other arguments: {different}; compile again without it"
-        )
+        raise _Refused(f"runtime_dir {work_dir} was built for other arguments: {different}; compile again without it")
     now = backend.parts(described, arguments, digest.of_file)
     changed = [
         _change(part, build.made_from.get(part), now.get(part))
@@ -350,9 +344,7 @@ def _check_saved(folder: Path, arguments: Sequence[Argument]) -> None:
     manifest = layout.read_manifest(folder)
     if manifest is None:
         if (folder / layout.MANIFEST).exists():
-            raise _Refused(
-                f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified"
-            )
+            raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
         print(f"[RUN]   origin unverified: {folder} has no manifest", flush=True)
         return
     damage = layout.damage(folder, manifest, digest.of_file)
@@ -374,9 +366,7 @@ def _golden(
         manifest = layout.read_manifest(folder)
         if contract is not None and manifest is not None and manifest.made_from:
             now = contract.parts
-            changed = [
-                p for p in sorted(now.keys() | manifest.made_from) if now.get(p) != manifest.made_from.get(p)
-            ]
+            changed = [p for p in sorted(now.keys() | manifest.made_from) if now.get(p) != manifest.made_from.get(p)]
             if changed:
                 words = "; ".join(_change(p, manifest.made_from.get(p), now.get(p)) for p in changed)
                 print(f"[RUN]   warning: {folder} was saved under another contract: {words}", flush=True)

@@ -12,7 +12,7 @@ import torch
 from golden_tasks.records import Argument
 
 Initialiser = Callable[..., Any]
-InitValue = Union[None, int, float, torch.Tensor, Initialiser]
+InitValue = int | float | torch.Tensor | Initialiser | None
 Spec = Union["TensorSpec", "ScalarSpec"]
 
 _SHAPED = (torch.randn, torch.rand, torch.zeros, torch.ones)
@@ -127,9 +127,7 @@ def _scalar(name: str, dtype: torch.dtype, value: object) -> torch.Tensor:
         if value.dim() != 0:
             raise ValueError(f"scalar {name!r} must be 0-dim, not of shape {tuple(value.shape)}")
         if value.dtype != dtype:
-            raise ValueError(
-                f"scalar {name!r}: the tensor's dtype {value.dtype} does not match dtype {dtype}"
-            )
+            raise ValueError(f"scalar {name!r}: the tensor's dtype {value.dtype} does not match dtype {dtype}")
         return value
     if dtype == torch.bool:
         if not isinstance(value, bool):
@@ -166,14 +164,10 @@ def arguments_of(specs: Sequence[Spec]) -> tuple[Argument, ...]:
     seen: set[str] = set()
     for position, spec in enumerate(specs):
         if not isinstance(spec, (TensorSpec, ScalarSpec)):
-            raise ValueError(
-                f"argument {position + 1} is a {type(spec).__name__}, not a TensorSpec or ScalarSpec"
-            )
+            raise ValueError(f"argument {position + 1} is a {type(spec).__name__}, not a TensorSpec or ScalarSpec")
         name = spec.name
         if not isinstance(name, str) or not name or name in (".", "..") or any(c in name for c in "/\\\0"):
-            raise ValueError(
-                f"argument {position + 1}: {name!r} cannot name an argument, since it names a file too"
-            )
+            raise ValueError(f"argument {position + 1}: {name!r} cannot name an argument, since it names a file too")
         if name in seen:
             raise ValueError(f"two arguments are named {name!r}")
         seen.add(name)

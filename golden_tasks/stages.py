@@ -46,9 +46,7 @@ def make_inputs(specs: Sequence[Spec]) -> Tensors:
     return inputs
 
 
-def compute_golden(
-    golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor]
-) -> Tensors:
+def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor]) -> Tensors:
     """The expected outputs. The golden function gets clones, zeros for pure outputs, and Python scalars.
 
     Raises `Failure` (GOLDEN_ERROR) for an output of another shape or dtype than its spec; what the function raises

@@ -1,4 +1,4 @@
-"""Platforms and who serves them: one small protocol, open to others by the entry point group `golden_tasks.backends`."""
+"""Platforms and who serves them: one small protocol, open to others by entry points of `golden_tasks.backends`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,10 @@ class Backend(Protocol):
     def accepts(self, program: object) -> bool:
         """Whether a program object is of the backend's kind."""
 
-    def describe(
-        self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]
-    ) -> Program:
+    def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
         """A program as plain data. Raises `Failure` for options and tile values that cannot be."""
 
-    def parts(
-        self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile
-    ) -> dict[str, str]:
+    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
         """All that a build of the program is made from, part by part; the toolchain is among them."""
 
     def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:

@@ -86,7 +86,7 @@ class _Walk:
             name = f"{name} ({sum(part.startswith(name) for part in self.parts) + 1})"
         self.parts[name] = text if len(text) <= _LONGEST_TEXT else digest.of_text(text)
 
-    def _text(self, name: str, value: object, holder: types.ModuleType | None) -> str | None:
+    def _text(self, name: str, value: Any, holder: types.ModuleType | None) -> str | None:
         """What stands for a value; what it refers to is added beside."""
         if isinstance(value, enum.Enum):
             self._add_class(type(value), holder)
@@ -124,10 +124,10 @@ class _Walk:
         content = _content(value)
         if content is not None:
             return content
-        wrapped = inspect.unwrap(value) if callable(value) else value  # type: ignore[arg-type]
+        wrapped = inspect.unwrap(value) if callable(value) else value
         if wrapped is not value:
             self.add(f"{name} wrapped", wrapped, holder)
-        if is_local(_file_of(type(value)), self.root) or _is_plain_python(type(value)):
+        if is_local(_file_of(type(value)), self.root) or _is_plain_python(type(value)):  # type: ignore[arg-type]
             return self._instance(name, value, holder)
         if callable(value) and getattr(value, "__module__", None) and getattr(value, "__qualname__", None):
             return f"{value.__module__}.{value.__qualname__}"
@@ -270,12 +270,7 @@ class _Walk:
         if isinstance(value, (types.FunctionType, type)) and is_local(_file_of(value), self.root):
             name = value.__qualname__
             home = sys.modules.get(value.__module__)
-            if (
-                home is not None
-                and home is not holder
-                and name in self.parts
-                and id(value) not in self._names
-            ):
+            if home is not None and home is not holder and name in self.parts and id(value) not in self._names:
                 name = f"{value.__module__}.{name}"
         elif holder is not None and name in self.parts and id(value) not in self._names:
             name = f"{holder.__name__}.{name}"
@@ -293,9 +288,7 @@ class _Walk:
             package = function.__globals__.get("__package__") or ""
             base = node.module or ""
             if node.level:
-                base = ".".join(
-                    [*package.split(".")[: len(package.split(".")) - node.level + 1], base]
-                ).strip(".")
+                base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], base]).strip(".")
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         before = set(self.parts)
         for name in names:
@@ -320,7 +313,9 @@ class _Walk:
         for base in cls.__bases__:
             self._add_class(base, holder)
         for key, item in vars(cls).items():
-            if isinstance(item, (types.FunctionType, property, classmethod, staticmethod)) or (not key.startswith("__") and not isinstance(item, enum.Enum) and not _is_descriptor(item)):
+            if isinstance(item, (types.FunctionType, property, classmethod, staticmethod)) or (
+                not key.startswith("__") and not isinstance(item, enum.Enum) and not _is_descriptor(item)
+            ):
                 self.add(f"{cls.__qualname__}.{key}", item, module)
 
 
@@ -343,9 +338,7 @@ def _content(value: Any) -> str | None:
     if home == "numpy":
         if hasattr(value, "tobytes") and hasattr(value, "dtype") and value.dtype != object:
             return f"array {value.dtype} {list(value.shape)} {digest.of_bytes(value.tobytes())}"
-        return (
-            repr(value) if type(value).__name__.endswith("DType") or type(value).__name__ == "dtype" else None
-        )
+        return repr(value) if type(value).__name__.endswith("DType") or type(value).__name__ == "dtype" else None
     if home == "logging":
         return f"{type(value).__name__} {getattr(value, 'name', '')}"
     if home == "pathlib" or isinstance(value, Path):

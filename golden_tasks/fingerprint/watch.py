@@ -42,9 +42,7 @@ class Watch:
         if place.suffix in _IGNORED or not _read_for_project(sys._getframe(1), self.root):
             return
         if place.is_file():
-            self.files.add(
-                str(place.relative_to(self.root)) if place.is_relative_to(self.root) else str(place)
-            )
+            self.files.add(str(place.relative_to(self.root)) if place.is_relative_to(self.root) else str(place))
 
     def _asked(self, name: object) -> None:
         if self.active and isinstance(name, str) and _read_by_project(sys._getframe(2), self.root):
@@ -65,7 +63,7 @@ def watching(root: Path) -> Iterator[Watch]:
 
         def __contains__(self, key: object) -> bool:
             watch._asked(key)
-            return super().__contains__(key)
+            return bool(super().__contains__(key))
 
         def __iter__(self) -> Iterator[str]:
             for key in list(super().__iter__()):

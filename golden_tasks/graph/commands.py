@@ -33,9 +33,7 @@ class Run(DoitRun):  # type: ignore[misc]
                 continue
             if "*" in wanted:
                 if not fnmatch.filter(names, wanted):
-                    raise InvalidCommand(
-                        f"no task matches the pattern {wanted!r}; `doit list` shows all tasks"
-                    )
+                    raise InvalidCommand(f"no task matches the pattern {wanted!r}; `doit list` shows all tasks")
                 continue
             near = difflib.get_close_matches(wanted, names, n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""

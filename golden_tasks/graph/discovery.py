@@ -62,7 +62,7 @@ def check_name(name: str) -> str | None:
         return "'all' names the group of all cases"
     wrong = sorted({c for c in name if c in _REFUSED or c.isspace()})
     if wrong or name.startswith((".", "-")):
-        return f"{name!r} cannot name a case: it is part of a command and of a path, so leave out @ = : * ? [ ] / and blanks"
+        return f"{name!r} cannot name a case: leave out @ = : * ? [ ] / and blanks, and begin with no . or -"
     return None
 
 

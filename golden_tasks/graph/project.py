@@ -94,17 +94,13 @@ class Project:
         except DiscoveryError as error:
             raise InvalidDodoFile(str(error)) from None
         if not cases:
-            raise InvalidDodoFile(
-                f"no case is declared in {', '.join(self.kernels)}: write Case(...) in a kernel file"
-            )
+            raise InvalidDodoFile(f"no case is declared in {', '.join(self.kernels)}: write Case(...) in a kernel file")
         classes: dict[str, type[Stage] | None] = {stage.verb: stage for stage in STAGES}
         for verb in _NEEDS:
             yield {"basename": verb, "name": None, "doc": _GROUPS[verb]}
             yield from self._stage(verb, classes.get(verb), cases)
 
-    def _stage(
-        self, verb: str, stage_class: type[Stage] | None, cases: list[CaseRef]
-    ) -> Iterator[dict[str, Any]]:
+    def _stage(self, verb: str, stage_class: type[Stage] | None, cases: list[CaseRef]) -> Iterator[dict[str, Any]]:
         for case in cases:
             default = default_platform(case.platforms)
             platforms = (default,) if verb in _PER_CASE else case.platforms

@@ -8,7 +8,9 @@ from typing import Any
 from doit.exceptions import UnmetDependency
 from doit.reporter import ConsoleReporter
 
+from golden_tasks import records
 from golden_tasks.graph.tasks import Stage, Validate
+from golden_tasks.records import Verdict
 from golden_tasks.results import Status
 
 _REASON_WIDTH = 60
@@ -38,9 +40,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             if name not in reached:
                 reached[name] = None
                 waiting.extend(reversed(tasks[name].task_dep))
-        self._judged = [
-            name for name in tasks if name in reached and isinstance(self._stages.get(name), Validate)
-        ]
+        self._judged = [name for name in tasks if name in reached and isinstance(self._stages.get(name), Validate)]
         self._width = max((len(name) for name in reached if name in self._stages), default=0)
 
     def execute_task(self, task: Any) -> None:
@@ -133,7 +133,9 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         stage = self._stages[name]
         key = (stage.case.name, stage.platform)
         failed = self._failed.get(key)
-        verdict = stage.record() if failed is None or failed[0].value == _status_of(stage) else None
+        verdict = records.read(stage.place / "verdict.json", Verdict)
+        if failed is not None and verdict is not None and verdict.status != failed[0].value:
+            verdict = None
         if failed is not None and verdict is None:
             return (*key, failed[0].value, "", "", ""), [failed[1]]
         if verdict is None:
@@ -156,11 +158,7 @@ def _stage_of(task: Any) -> Stage | None:
     return None
 
 
-def _status_of(stage: Stage) -> str | None:
-    return getattr(stage.record(), "status", None)
-
-
-def _what_is_wrong(stage: Stage, verdict: Any) -> list[str]:
+def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
     if verdict.status == Status.PASSED:
         return []
     lines = []

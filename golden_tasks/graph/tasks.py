@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -64,9 +64,7 @@ class Stage:
         self.platform = platform
         self.folder = project.output / case.name
         self.place = self.folder / platform
-        self.beside = (
-            self.place / f"{self.verb}.new"
-        )  # where an artefact is made before it is moved to its place
+        self.beside = self.place / f"{self.verb}.new"  # where an artefact is made before it is moved to its place
         self.reason: str | None = None  # why it ran, as `uptodate` found it
         self.began = 0  # when the stage began to make, in ns
 
@@ -151,9 +149,7 @@ class Stage:
             try:
                 result = self.make(parts)
                 if self.parts() != parts:
-                    raise Failure(
-                        Status.STALE, f"{self.case.file} was edited while {self.verb} ran: run doit again"
-                    )
+                    raise Failure(Status.STALE, f"{self.case.file} was edited while {self.verb} ran: run doit again")
                 self.keep(result)
             except ChildError as error:
                 raise Failure(self.raises, f"{error.raised}\n{error.traceback_text.rstrip()}") from None
@@ -167,11 +163,7 @@ class Stage:
     def child(self, function: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Calls a function of `work` in a child process, its output in `<verb>.log`."""
         inspection = records.read(self.folder / "inspect.json", Inspection)
-        log = (
-            self.place / f"{self.verb}.log"
-            if self.verb not in _PER_CASE
-            else self.folder / f"{self.verb}.log"
-        )
+        log = self.place / f"{self.verb}.log" if self.verb not in _PER_CASE else self.folder / f"{self.verb}.log"
         return isolation.call(
             f"{_WORK}:{function}",
             {"case": self.case.name, "file": self.case.file, **request},
@@ -223,9 +215,7 @@ class Stage:
         golden = Golden(self.project, self.case, self.platform)
         found = golden.current()
         if found is None:
-            raise Failure(
-                Status.STALE, f"no snapshot of the current contract: run doit golden:{self.case.name}"
-            )
+            raise Failure(Status.STALE, f"no snapshot of the current contract: run doit golden:{self.case.name}")
         return found
 
     @property
@@ -526,10 +516,11 @@ class Capture(Stage):
 
 
 STAGES: tuple[type[Stage], ...] = (Inspect, Golden, Compile, Execute, Validate, Capture)
+T = TypeVar("T", bound=msgspec.Struct)
 _PER_CASE = ("inspect", "golden")  # the stages that exist once a case, whatever its platforms
 
 
-def _needed(path: Path, kind: type[Any], command: str) -> Any:
+def _needed(path: Path, kind: type[T], command: str) -> T:
     record = records.read(path, kind)
     if record is None:
         raise Failure(Status.STALE, f"{path} is missing or damaged: run {command}")

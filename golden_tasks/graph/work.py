@@ -38,9 +38,7 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
         policy = _policy(case)
         outputs = [a.name for a in contract.arguments if a.is_output]
         if not outputs:
-            raise Failure(
-                Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True"
-            )
+            raise Failure(Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True")
         check_policy(case.rtol, case.atol, case.compare_fn, outputs)
         programs = {platform: _describe(case, platform) for platform in request["platforms"]}
     return {
@@ -127,13 +125,7 @@ def _load(file: str, name: str) -> Case:
 def _cases_in(module: ModuleType) -> list[Case]:
     found = []
     for value in vars(module).values():
-        items = (
-            value.values()
-            if isinstance(value, dict)
-            else value
-            if isinstance(value, (list, tuple))
-            else [value]
-        )
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
         found += [item for item in items if isinstance(item, Case)]
     return found
 

@@ -75,9 +75,7 @@ def _load(path: Path, argument: Argument) -> torch.Tensor:
     if not isinstance(tensor, torch.Tensor):
         raise Failure(Status.DAMAGED, f"{path} holds a {type(tensor).__name__}, not a tensor")
     if argument.kind == "scalar" and tensor.dim() != 0:
-        raise Failure(
-            Status.DAMAGED, f"{path}: scalar {argument.name!r} must be 0-dim, not {list(tensor.shape)}"
-        )
+        raise Failure(Status.DAMAGED, f"{path}: scalar {argument.name!r} must be 0-dim, not {list(tensor.shape)}")
     if dtype_name(tensor.dtype) != argument.dtype:
         what = f"dtype mismatch: the file holds {dtype_name(tensor.dtype)}, the spec says {argument.dtype}"
         raise Failure(Status.DAMAGED, f"{path}: {what}")

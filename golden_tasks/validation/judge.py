@@ -81,9 +81,7 @@ def validate_golden(
     failed = [v.name for v in verdicts if v.status != Status.PASSED.value]
     if failed:
         details = "; ".join(
-            f"{v.name!r} {v.message.splitlines()[0] if v.message else v.status}"
-            for v in verdicts
-            if v.name in failed
+            f"{v.name!r} {v.message.splitlines()[0] if v.message else v.status}" for v in verdicts if v.name in failed
         )
         raise AssertionError(f"Output(s) does not match golden: {failed}: {details}")
 

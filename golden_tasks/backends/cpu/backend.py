@@ -23,7 +23,7 @@ class CpuBackend:
     """Serves the platform `cpu`; see `golden_tasks.backends.Backend` for what each method promises."""
 
     name = "cpu"
-    platforms = ("cpu",)
+    platforms: tuple[str, ...] = ("cpu",)
     bakes_scalars = False
 
     def unavailable(self) -> str | None:
@@ -32,9 +32,7 @@ class CpuBackend:
     def accepts(self, program: object) -> bool:
         return isinstance(program, CppKernel)
 
-    def describe(
-        self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]
-    ) -> Program:
+    def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
         if not isinstance(program, CppKernel):
             raise Failure(
                 Status.COMPILE_ERROR,
@@ -50,9 +48,7 @@ class CpuBackend:
         sanitize = tuple(sanitize.split(",")) if isinstance(sanitize, str) else tuple(sanitize)
         wrong = [name for name in sanitize if name not in SANITIZERS]
         if wrong:
-            raise Failure(
-                Status.COMPILE_ERROR, f"there is no sanitizer {wrong}: choose from {list(SANITIZERS)}"
-            )
+            raise Failure(Status.COMPILE_ERROR, f"there is no sanitizer {wrong}: choose from {list(SANITIZERS)}")
         source = _relative(program.source)
         defines = {name: _macro(name, value) for name, value in {**program.defines, **tiles}.items()}
         flags = [*program.flags, *options.get("flags", ())]
@@ -74,9 +70,7 @@ class CpuBackend:
         }
         return Program(platform=platform, backend=self.name, plan=plan, sources=[source], parts=parts)
 
-    def parts(
-        self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile
-    ) -> dict[str, str]:
+    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
         parts = dict(program.parts)
         for source in program.sources:
             try:
@@ -127,9 +121,7 @@ class CpuBackend:
     def edited(self, work_dir: Path, build: Build) -> list[str]:
         now = _sources(work_dir)
         edited = [
-            name
-            for name in sorted(now.keys() | build.sources.keys())
-            if now.get(name) != build.sources.get(name)
+            name for name in sorted(now.keys() | build.sources.keys()) if now.get(name) != build.sources.get(name)
         ]
         for name, made in build.made.items():
             path = work_dir / name
@@ -189,9 +181,7 @@ def _relative(path: Path) -> str:
 
 def _macro(name: str, value: object) -> str:
     if not name.isidentifier():
-        raise Failure(
-            Status.COMPILE_ERROR, f"tile parameter {name!r} cannot be a C++ macro: use letters, digits and _"
-        )
+        raise Failure(Status.COMPILE_ERROR, f"tile parameter {name!r} cannot be a C++ macro: use letters, digits and _")
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, (int, float, str)):

@@ -53,9 +53,7 @@ def binary(command: Sequence[str]) -> str:
 def identity(command: Sequence[str]) -> str:
     """The compiler's own words for what it is: the first line of `--version`."""
     try:
-        call = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
-        )
+        call = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=False)
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
     lines = (call.stdout or call.stderr).splitlines()
@@ -76,9 +74,7 @@ def call(command: Sequence[str], folder: Path, shown_as: dict[str, str]) -> None
     """Runs a compiler in a folder. Raises `Failure` with its messages, in which `shown_as` renames paths."""
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace", env=environment
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", env=environment)
     except OSError as error:
         raise Failure(Status.COMPILE_ERROR, f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode == 0:

@@ -65,10 +65,8 @@ def _load(binary: Path, build: Build) -> ctypes._NamedFuncPointer:
     place = str(binary.resolve())
     digest = build.made[f"kernels/{binary.name}"]
     try:
-        if _loaded.setdefault(place, digest) == digest:
-            library = ctypes.CDLL(place)
-        else:
-            library = _load_beside(binary)
+        same = _loaded.setdefault(place, digest) == digest
+        library = ctypes.CDLL(place) if same else _load_beside(binary)
     except OSError as error:
         raise Failure(Status.RUNTIME_ERROR, f"{binary} cannot be loaded: {error}") from None
     entry = getattr(library, ENTRY)

@@ -52,9 +52,7 @@ def generate(function: str, source: str, arguments: Sequence[Argument]) -> str:
     """The orchestration source for a kernel function whose file is `../kernels/<source>`."""
     types = [cpp_type(a) for a in arguments]
     names = _quoted(", ".join(a.name for a in arguments))
-    checks = "\n".join(
-        _check(function, i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True))
-    )
+    checks = "\n".join(_check(function, i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True)))
     unpacked = "\n".join(_unpack(i, a, t) for i, (a, t) in enumerate(zip(arguments, types, strict=True)))
     passed = ", ".join(f"a{i}" for i in range(len(arguments)))
     references = ", ".join(f"{t}&" for t in types)
@@ -160,7 +158,8 @@ def _unpack(position: int, argument: Argument, cpp: str) -> str:
     if argument.kind == "scalar":
         return f"    {cpp} a{position} = *static_cast<const {cpp}*>(arguments[{position}].data);"
     const = "" if argument.is_output else "const "
-    return f"    auto a{position} = view<{const}{CPP_TYPES[argument.dtype]}, {len(argument.shape)}>(arguments[{position}]);"
+    element = f"{const}{CPP_TYPES[argument.dtype]}"
+    return f"    auto a{position} = view<{element}, {len(argument.shape)}>(arguments[{position}]);"
 
 
 def _quoted(text: str) -> str:
