@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from golden_tasks.results import Failure, RunResult, Status
 from golden_tasks.snapshot import layout, tensors
 from golden_tasks.specs import Spec, arguments_of
 from golden_tasks.validation import Comparator, validate_golden
-from golden_tasks.validation.judge import check_policy
+from golden_tasks.validation.judge import GoldenMismatch, check_policy
 
 if TYPE_CHECKING:
     from golden_tasks.case import Case
@@ -86,31 +87,36 @@ def run_jit(
 
 
 def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object]) -> RunResult:
-    """Runs a case once with the options of `add_arguments` and returns the result."""
+    """Runs a case once with the options of `add_arguments` and returns the result.
+
+    Raises `Failure` for a platform that cannot be used and for names that cannot be arguments, and what `run` raises.
+    """
     seed = case.seed if options.seed is None else options.seed
     specs = case.specs()
+    program = case.program(options.platform)
+    available_backend(options.platform)
     try:
         contract = contract_of(case.name, specs, case.golden, seed, Path.cwd())
-        return _run(
-            "compile",
-            "output_dir",
-            program=case.program(options.platform),
-            specs=specs,
-            golden_fn=case.golden,
-            golden_data=options.golden_data,
-            compile_cfg={"tiles": tiles},
-            runtime_cfg={"platform": options.platform, "device_id": options.device},
-            rtol=case.rtol,
-            atol=case.atol,
-            compare_fn=case.compare_fn,
-            compile_only=options.compile_only,
-            runtime_dir=options.runtime_dir,
-            save_data=options.save_data,
-            seed=seed,
-            contract=contract,
-        )
     except ValueError as error:
         raise Failure(Status.CASE_ERROR, str(error)) from error
+    return _run(
+        "compile",
+        "output_dir",
+        program=program,
+        specs=specs,
+        golden_fn=case.golden,
+        golden_data=options.golden_data,
+        compile_cfg={"tiles": tiles},
+        runtime_cfg={"platform": options.platform, "device_id": options.device},
+        rtol=case.rtol,
+        atol=case.atol,
+        compare_fn=case.compare_fn,
+        compile_only=options.compile_only,
+        runtime_dir=options.runtime_dir,
+        save_data=options.save_data,
+        seed=seed,
+        contract=contract,
+    )
 
 
 @dataclass
@@ -179,9 +185,9 @@ def _run(
         if golden.saved is not None and golden.manifest is not None:
             policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
             golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
-            records.write(golden.saved / layout.MANIFEST, golden.manifest)
+            layout.write_manifest(golden.saved, golden.manifest)
         return _finish(RunResult(True, work_dir=work_dir), start)
-    except (_Refused, AssertionError) as error:
+    except (_Refused, GoldenMismatch) as error:
         return _finish(RunResult(False, str(error), work_dir=work_dir), start)
     except Failure as failure:
         if failure.status in (Status.DAMAGED, Status.GOLDEN_ERROR, Status.CASE_ERROR):
@@ -233,12 +239,12 @@ def _compile(
 ) -> tuple[Path, Build]:
     """Builds into a folder of the run's own. A build that fails leaves nothing behind."""
     work_dir = _new_folder(Path(OUTPUT), name) if place is None else Path(place).resolve()
-    beside = work_dir.with_name(f"{work_dir.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
+    work_dir.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f"{work_dir.name}.", dir=work_dir.parent))
     try:
         build = backend.compile(described, arguments, beside)
         work_dir.mkdir(parents=True, exist_ok=True)
+        (work_dir / "build.json").unlink(missing_ok=True)
         for path in sorted(beside.iterdir(), key=lambda p: p.name == "build.json"):
             if (work_dir / path.name).is_dir():
                 shutil.rmtree(work_dir / path.name)
@@ -409,7 +415,7 @@ def _save(
             outputs=layout.digest_of(files, "out"),
             **tensors.origin(),  # type: ignore[arg-type]
         )
-        records.write(beside / layout.MANIFEST, manifest)
+        layout.write_manifest(beside, manifest)
         beside.rename(data)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)

@@ -149,6 +149,7 @@ class Manifest(Record, kw_only=True):
     threads: int
     commit: str | None = None
     proof: Proof | None = None
+    check: str = ""  # digest of all the rest
 
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -33,7 +33,7 @@ class TensorSpec:
     arguments whose result is converted. `is_output` marks an output; with an `init_value` too it is an inout tensor.
     `resident` keeps the tensor on a worker (an id from 0) or stacked over all workers ("stacked").
 
-    Raises `ValueError` for `resident=True`, which does not say where.
+    Raises `ValueError` for another `resident`, `True` among them, which does not say where.
     """
 
     def __init__(
@@ -47,6 +47,8 @@ class TensorSpec:
     ) -> None:
         if resident is True:
             raise ValueError("resident=True is ambiguous: give a worker id from 0, or 'stacked'")
+        if not (resident is None or resident == "stacked" or (isinstance(resident, int) and resident >= 0)):
+            raise ValueError(f"resident={resident!r} is neither a worker id from 0 nor 'stacked'")
         self.name = name
         self.shape = list(shape)
         self.dtype = dtype
@@ -86,7 +88,7 @@ class TensorSpec:
 class ScalarSpec:
     """A scalar argument: int8, int32, int64, uint8, bool, float32, float16 or bfloat16.
 
-    `value` is always a 0-dim tensor of `dtype`; a tensor given is kept as it is.
+    `value` is always a 0-dim tensor of `dtype`, assigned or given; a tensor is kept as it is.
     Raises `ValueError` for another dtype and for a value that does not fit.
     """
 
@@ -95,7 +97,15 @@ class ScalarSpec:
     def __init__(self, name: str, dtype: torch.dtype, value: bool | int | float | torch.Tensor) -> None:
         self.name = name
         self.dtype = dtype
-        self.value = _scalar(name, dtype, value)
+        self.value = value
+
+    @property
+    def value(self) -> torch.Tensor:
+        return self._value
+
+    @value.setter
+    def value(self, value: bool | int | float | torch.Tensor) -> None:
+        self._value = _scalar(self.name, self.dtype, value)
 
     def to_python(self) -> bool | int | float:
         return self.value.item()
@@ -156,7 +166,7 @@ def argument_of(spec: Spec) -> Argument:
     if isinstance(spec, ScalarSpec):
         return Argument(spec.name, "scalar", dtype_name(spec.dtype), (), "in")
     direction = "inout" if spec.is_inout else "out" if spec.is_output else "in"
-    return Argument(spec.name, "tensor", dtype_name(spec.dtype), tuple(spec.shape), direction)
+    return Argument(spec.name, "tensor", dtype_name(spec.dtype), tuple(map(int, spec.shape)), direction)
 
 
 def arguments_of(specs: Sequence[Spec]) -> tuple[Argument, ...]:

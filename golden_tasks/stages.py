@@ -89,12 +89,16 @@ def execute(
     inputs: Mapping[str, torch.Tensor],
     device: int,
 ) -> tuple[Tensors, float]:
-    """The outputs of one run of a build, and the kernel's seconds. Inouts are changed in place."""
-    values = [inputs[a.name] if a.name in inputs else _zeros(a) for a in build.arguments]
+    """The outputs of one run of a build, and the kernel's seconds. The inputs stay as they are, inouts too."""
+    values = [_value(a, inputs) for a in build.arguments]
     seconds = backend.execute(work_dir, build, values, device)
     outputs = {a.name: v for a, v in zip(build.arguments, values, strict=True) if a.is_output}
     return outputs, seconds
 
 
-def _zeros(argument: Argument) -> torch.Tensor:
-    return torch.zeros(argument.shape, dtype=getattr(torch, argument.dtype))
+def _value(argument: Argument, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """What the kernel gets: an input itself, an inout as a clone that it may change, an output as zeros."""
+    if not argument.is_input:
+        return torch.zeros(argument.shape, dtype=getattr(torch, argument.dtype))
+    value = inputs[argument.name]
+    return value.clone() if argument.is_output else value

@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("golden_tasks", deadline=None, max_examples=50)
+settings.load_profile("golden_tasks")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -339,7 +339,7 @@ class Golden(Stage):
             outputs=layout.digest_of(files, "out"),
             **answer["origin"],
         )
-        records.write(place / layout.MANIFEST, manifest)
+        layout.write_manifest(place, manifest)
         layout.replace_folder(place, self.folder / "pending")
 
 
@@ -511,7 +511,7 @@ class Capture(Stage):
 
     def keep(self, made: tuple[Path, Manifest]) -> None:
         folder, manifest = made
-        records.write(folder / layout.MANIFEST, manifest)
+        layout.write_manifest(folder, manifest)
         layout.replace_folder(folder, self.folder / "data")
 
 

@@ -6,8 +6,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from golden_tasks import records
+import msgspec
+
+from golden_tasks import digest, records
 from golden_tasks.records import Argument, Entry, Manifest
 
 MANIFEST = "manifest.json"
@@ -31,14 +34,27 @@ def missing(folder: Path, arguments: Iterable[Argument]) -> list[str]:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """A snapshot's manifest; None if it has none that can be read."""
-    return records.read(folder / MANIFEST, Manifest)
+    """A snapshot's manifest; None if it has none, or one that was edited or damaged."""
+    manifest = records.read(folder / MANIFEST, Manifest)
+    if manifest is None or manifest.check != _check(msgspec.json.decode((folder / MANIFEST).read_bytes())):
+        return None
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Writes a snapshot's manifest, with the digest of its own content in it."""
+    manifest.check = _check(msgspec.to_builtins(manifest))
+    records.write(folder / MANIFEST, manifest)
+
+
+def _check(content: dict[str, Any]) -> str:
+    """The digest of all that a manifest says, its own `check` left out."""
+    said = {name: value for name, value in content.items() if name != "check"}
+    return digest.of_bytes(msgspec.json.encode(said, order="sorted"))
 
 
 def digest_of(files: dict[str, Entry], folder: str) -> str:
     """One digest of all files in `in` or `out`."""
-    from golden_tasks import digest
-
     return digest.of_parts({n: e.digest for n, e in files.items() if n.startswith(f"{folder}/")})
 
 

@@ -74,6 +74,8 @@ def _load(path: Path, argument: Argument) -> torch.Tensor:
         raise Failure(Status.DAMAGED, f"{path} cannot be read as a saved tensor: {lines[0]}") from None
     if not isinstance(tensor, torch.Tensor):
         raise Failure(Status.DAMAGED, f"{path} holds a {type(tensor).__name__}, not a tensor")
+    if tensor.layout != torch.strided or tensor.device.type != "cpu":
+        raise Failure(Status.DAMAGED, f"{path} holds a tensor without plain memory: {tensor.layout}, {tensor.device}")
     if argument.kind == "scalar" and tensor.dim() != 0:
         raise Failure(Status.DAMAGED, f"{path}: scalar {argument.name!r} must be 0-dim, not {list(tensor.shape)}")
     if dtype_name(tensor.dtype) != argument.dtype:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,35 +50,51 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, rtol: float, atol: flo
     found = Comparison(elements=actual.numel())
     exact = not (actual.dtype.is_floating_point or actual.dtype.is_complex)
     for start, a, e in _chunks(actual, expected):
-        if exact:
-            bad = a != e
-            difference = None
-            allowed = None
-        else:
-            a, e = _wide(a), _wide(e)
-            difference = (a - e).abs()
-            allowed = atol + rtol * e.abs()
-            same = a == e
-            bad = ~(same | ((difference <= allowed) & torch.isfinite(e)))
-            used = torch.where(same, 0.0, difference / allowed).nan_to_num(nan=float("inf"))
-            if used.numel():
-                found.worst = max(found.worst, float(used.max()))
-        count = int(bad.sum())
+        judged = _integers(a, e) if exact else _floats(a, e, rtol, atol)
+        found.worst = max(found.worst, float(judged.share.max()))
+        count = int(judged.bad.sum())
         if count == 0:
             continue
         found.mismatches += count
-        if exact:
-            found.worst = float("inf")
-        for at in bad.nonzero().flatten()[: _SHOWN - len(found.first)].tolist():
-            found.first.append(_mismatch(actual, expected, start, at, difference, allowed))
-        if difference is not None:
-            at = int(torch.where(bad, difference.nan_to_num(nan=float("inf")), -1.0).argmax())
-        else:
-            at = int(bad.to(torch.uint8).argmax())
-        candidate = _mismatch(actual, expected, start, at, difference, allowed)
-        if found.worst_mismatch is None or candidate.difference > found.worst_mismatch.difference:
+        for at in judged.bad.nonzero().flatten()[: _SHOWN - len(found.first)].tolist():
+            found.first.append(_mismatch(actual, expected, start, at, judged))
+        candidate = _mismatch(actual, expected, start, int(judged.rank.argmax()), judged)
+        if found.worst_mismatch is None or _size(candidate) > _size(found.worst_mismatch):
             found.worst_mismatch = candidate
     return found
+
+
+@dataclass
+class _Judged:
+    """A chunk's elements, each judged."""
+
+    bad: torch.Tensor
+    share: torch.Tensor  # of the tolerance
+    rank: torch.Tensor  # the higher, the further apart
+    difference: torch.Tensor | None = None
+    allowed: torch.Tensor | None = None
+
+
+def _integers(a: torch.Tensor, e: torch.Tensor) -> _Judged:
+    bad = a != e
+    lowest = torch.iinfo(torch.int64).min
+    if a.dtype == torch.uint64:  # torch orders no uint64: as int64 with the top bit flipped their order is the same
+        a, e = a.view(torch.int64) ^ lowest, e.view(torch.int64) ^ lowest
+    a, e = a.to(torch.int64), e.to(torch.int64)
+    distance = torch.maximum(a, e) - torch.minimum(a, e)  # may wrap: it is right as an unsigned number
+    return _Judged(bad, torch.where(bad, torch.inf, 0.0), distance ^ lowest)
+
+
+def _floats(a: torch.Tensor, e: torch.Tensor, rtol: float, atol: float) -> _Judged:
+    a, e = _wide(a), _wide(e)
+    difference = (a - e).abs()
+    allowed = atol + rtol * e.abs()
+    same = a == e
+    bounded = torch.isfinite(difference)
+    bad = ~(same | (bounded & (difference <= allowed)))
+    share = torch.where(same, 0.0, torch.where(bounded, difference / allowed, torch.inf))
+    rank = torch.where(bad, torch.where(bounded, difference, torch.inf), -1.0)
+    return _Judged(bad, share, rank, difference, allowed)
 
 
 def _chunks(actual: torch.Tensor, expected: torch.Tensor) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
@@ -90,19 +107,16 @@ def _wide(values: torch.Tensor) -> torch.Tensor:
     return values.to(torch.complex128 if values.dtype.is_complex else torch.float64)
 
 
-def _mismatch(
-    actual: torch.Tensor,
-    expected: torch.Tensor,
-    start: int,
-    at: int,
-    difference: torch.Tensor | None,
-    allowed: torch.Tensor | None,
-) -> Mismatch:
+def _mismatch(actual: torch.Tensor, expected: torch.Tensor, start: int, at: int, judged: _Judged) -> Mismatch:
     index = _index(start + at, actual.shape)
     a, e = actual[index].item(), expected[index].item()
-    if difference is None or allowed is None:
+    if judged.difference is None or judged.allowed is None:
         return Mismatch(index, a, e, float(abs(int(a) - int(e))), 0.0)
-    return Mismatch(index, a, e, float(difference[at]), float(allowed[at]))
+    return Mismatch(index, a, e, float(judged.difference[at]), float(judged.allowed[at]))
+
+
+def _size(mismatch: Mismatch) -> float:
+    return float("inf") if math.isnan(mismatch.difference) else mismatch.difference
 
 
 def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:

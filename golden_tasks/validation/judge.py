@@ -13,6 +13,10 @@ from golden_tasks.specs import dtype_name
 from golden_tasks.validation.compare import Comparator, Comparison, Mismatch, compare
 
 
+class GoldenMismatch(AssertionError):
+    """Outputs that do not match the golden ones."""
+
+
 def judge(
     outputs: Mapping[str, torch.Tensor],
     expected: Mapping[str, torch.Tensor],
@@ -23,10 +27,12 @@ def judge(
 ) -> list[OutputVerdict]:
     """One verdict an output, in the order of `expected`. Shapes and dtypes must be equal before values count.
 
-    Raises `Failure` for tolerances that are negative or NaN, and comparators for outputs that do not exist.
-    What a comparator raises passes through.
+    Raises `Failure` for tolerances that are negative or NaN, comparators for outputs that do not exist, and outputs of
+    other names than the expected ones. What a comparator raises passes through.
     """
     comparators = compare_fn or {}
+    if outputs.keys() != expected.keys():
+        raise Failure(Status.CASE_ERROR, f"the outputs are {list(outputs)}, but the golden ones are {list(expected)}")
     check_policy(rtol, atol, comparators, list(expected))
     verdicts = []
     for name, wanted in expected.items():
@@ -66,7 +72,7 @@ def validate_golden(
 ) -> None:
     """Holds outputs against the golden ones and prints a `[RUN]` line for each.
 
-    Raises `AssertionError` naming the outputs that do not match, `Failure` for a policy that cannot be.
+    Raises `GoldenMismatch`, an `AssertionError`, naming the outputs that do not match, and `Failure` as `judge` does.
     """
     verdicts = judge(outputs, golden, rtol, atol, compare_fn, inputs)
     for verdict in verdicts:
@@ -76,14 +82,14 @@ def validate_golden(
         shape = tuple(tensor.shape)
         word = "PASS" if passed else "FAIL"
         print(f"[RUN]   {verdict.name!r} {word}  shape={shape} dtype={tensor.dtype}{label}")
-        if not passed:
-            print("\n".join(f"[RUN]     {line}" for line in verdict.message.splitlines()))
+        for line in () if passed else verdict.message.splitlines():
+            print(f"[RUN]     {line}")
     failed = [v.name for v in verdicts if v.status != Status.PASSED.value]
     if failed:
         details = "; ".join(
             f"{v.name!r} {v.message.splitlines()[0] if v.message else v.status}" for v in verdicts if v.name in failed
         )
-        raise AssertionError(f"Output(s) does not match golden: {failed}: {details}")
+        raise GoldenMismatch(f"Output(s) does not match golden: {failed}: {details}")
 
 
 def check_policy(rtol: float, atol: float, comparators: Mapping[str, object], outputs: list[str]) -> None:
@@ -117,7 +123,7 @@ def wording(found: Comparison, rtol: float, atol: float) -> str:
 
 def _line(mismatch: Mismatch) -> str:
     index = ", ".join(map(str, mismatch.index))
-    allowed = f" (allowed {mismatch.allowed:.3g})" if mismatch.allowed else ""
+    allowed = f" (allowed {mismatch.allowed:.3g})" if math.isfinite(mismatch.difference) and mismatch.allowed else ""
     return (
         f"[{index}] expected {_number(mismatch.expected)}, got {_number(mismatch.actual)}, "
         f"off by {mismatch.difference:.3g}{allowed}"

@@ -1,0 +1,283 @@
+"""A case that fails: its status, what is kept of it, how to repeat it, and what it leaves alone."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import Project, stages_run
+
+KERNEL, SOURCE, DATA = "kernels/matmul.py", "kernels/matmul.cpp", "build_output/matmul/data"
+BODY = 'values["c"][:] = values["a"] @ values["b"]'
+RIGHT, WRONG = "= c_tile[i][j];", "= c_tile[i][j] + (m0 + i == 3 && n0 + j == 5);"
+
+
+@pytest.fixture
+def replayed(project: Project) -> Project:
+    done = project.doit()
+    assert done.returncode == 0, done.stdout
+    return project
+
+
+def test_a_wrong_kernel_fails_and_leaves_the_published_snapshot_alone(replayed: Project) -> None:
+    snapshot = replayed.files(DATA)
+    replayed.edit(SOURCE, RIGHT, WRONG)
+
+    done = replayed.doit("replay:matmul")
+
+    assert done.returncode != 0
+    assert "WRONG_VALUE" in done.stdout and "0 passed, 1 failed" in done.stdout
+    assert "c: 1 of 65536 elements differ" in done.stdout and "[3, 5] expected" in done.stdout
+    assert replayed.files(DATA) == snapshot
+
+
+def test_a_recorded_failure_fails_again_without_running_again(replayed: Project) -> None:
+    replayed.edit(SOURCE, RIGHT, WRONG)
+    first = replayed.doit()
+    before, compiled = replayed.files(), replayed.count("compile")
+
+    second = replayed.doit("replay:matmul")
+
+    assert first.returncode != 0 and second.returncode != 0
+    assert "nothing has changed since" in second.stdout and "WRONG_VALUE" in second.stdout
+    assert replayed.files() == before
+    assert replayed.count("compile") == compiled
+
+
+def test_a_wrong_kernel_publishes_nothing_of_a_new_contract(replayed: Project) -> None:
+    snapshot = replayed.files(DATA)
+    replayed.edit(KERNEL, BODY, f"{BODY} + 1e-5")
+    replayed.edit(SOURCE, RIGHT, WRONG)
+
+    done = replayed.doit()
+
+    assert done.returncode != 0
+    assert "golden:matmul" in stages_run(done.stdout) and "capture:matmul" not in stages_run(done.stdout)
+    assert replayed.files(DATA) == snapshot
+    assert replayed.path("build_output/matmul/pending/manifest.json").exists()
+
+
+def test_a_repaired_kernel_publishes_what_was_pending_without_calling_golden_again(project: Project) -> None:
+    project.edit(SOURCE, RIGHT, WRONG)
+    assert project.doit().returncode != 0
+    assert not project.path(DATA).exists()
+
+    project.edit(SOURCE, WRONG, RIGHT)
+    done = project.doit()
+
+    assert done.returncode == 0
+    assert stages_run(done.stdout)[-1] == "capture:matmul"
+    assert project.count("golden") == 1
+
+
+def test_a_failing_run_keeps_its_data_and_prints_the_command_that_repeats_it(replayed: Project) -> None:
+    import torch
+
+    replayed.edit(SOURCE, RIGHT, WRONG)
+    output = replayed.doit().stdout
+
+    kept = next(line.split()[1] for line in output.splitlines() if line.split()[:1] == ["kept:"])
+    expected, actual = (
+        torch.load(replayed.path(f"{kept}/{name}"), weights_only=True) for name in ("data/out/c.pt", "actual/c.pt")
+    )
+    assert (expected != actual)[3, 5] and actual[3, 5] - expected[3, 5] > 0.9
+    command = next(line.partition("repeat:")[2] for line in output.splitlines() if "repeat:" in line)
+    repeated = replayed.run(*shlex.split(command))
+    assert repeated.returncode == 1
+    assert "[3, 5] expected" in repeated.stdout and "cache hit" in repeated.stdout
+
+
+def test_only_the_last_failing_runs_are_kept(replayed: Project) -> None:
+    for step in range(7):
+        replayed.edit(SOURCE, RIGHT, f"= c_tile[i][j] + {step + 1};")
+        replayed.doit()
+        replayed.edit(SOURCE, f"= c_tile[i][j] + {step + 1};", RIGHT)
+
+    assert len(list(replayed.path("build_output/matmul/failed").iterdir())) == 5
+
+
+def test_a_broken_compile_costs_no_golden_and_no_other_case_when_it_is_repaired(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", ("matmul", "rope"))
+    for name in ("matmul", "rope"):
+        project.count_golden(name)
+    project.edit(SOURCE, RIGHT, "= c_tile[i][j]")
+    broken = project.doit("--continue")
+    goldens, compiled = project.count("golden"), project.count("compile")
+
+    project.edit(SOURCE, "= c_tile[i][j]", RIGHT)
+    repaired = project.doit("--continue")
+
+    assert broken.returncode != 0 and "COMPILE_ERROR" in broken.stdout and "1 passed, 1 failed" in broken.stdout
+    assert "kernels/matmul.cpp:51:" in broken.stdout and "error" in broken.stdout
+    assert "UnmetDependency" not in broken.stdout and "Traceback" not in broken.stdout
+    assert repaired.returncode == 0 and "2 cases: 2 passed" in repaired.stdout
+    assert (goldens, compiled) == (2, 2)
+    assert project.count("golden") == goldens
+    assert project.count("compile") == compiled + 1
+    assert not [stage for stage in stages_run(repaired.stdout) if "rope" in stage]
+
+
+def test_a_broken_compile_is_tried_again_and_leaves_nothing_half_made(replayed: Project) -> None:
+    replayed.edit(SOURCE, RIGHT, "= c_tile[i][j]")
+    before = replayed.files()
+
+    first, second = replayed.doit(), replayed.doit()
+
+    assert first.returncode != 0 and second.returncode != 0
+    assert replayed.count("compile") == 3
+    assert replayed.files() == before
+
+
+def test_tolerances_that_fail_judge_again_without_running(replayed: Project) -> None:
+    replayed.edit(KERNEL, "rtol=1e-3,\n    atol=1e-3", "rtol=0,\n    atol=0")
+
+    done = replayed.doit()
+
+    assert done.returncode != 0
+    assert stages_run(done.stdout) == ["inspect:matmul", "validate:matmul"]
+    assert "WRONG_VALUE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise RuntimeError('no reference')", "RuntimeError: no reference"),
+        ("values['c'] = values['a'][:3]", "made output 'c' float32 [3, 256], its spec says float32 [256, 256]"),
+        ("values['c'] = values['a'].double()", "made output 'c' float64"),
+        ("del values['c']", "left output 'c' as NoneType"),
+    ],
+    ids=["raises", "wrong shape", "wrong dtype", "missing output"],
+)
+def test_a_golden_function_that_fails_is_a_golden_error_in_the_users_words(
+    project: Project, body: str, said: str
+) -> None:
+    project.edit(KERNEL, BODY, body)
+
+    done = project.doit()
+
+    assert done.returncode != 0
+    assert "GOLDEN_ERROR" in done.stdout and said in done.stdout
+    assert not project.path("build_output/matmul/pending").exists()
+    assert not list(project.path("build_output").rglob("*.new"))
+
+
+def test_a_golden_error_shows_the_users_line_and_none_of_the_harness(project: Project) -> None:
+    project.edit(KERNEL, BODY, "raise RuntimeError('no reference')")
+
+    done = project.doit()
+
+    assert "kernels/matmul.py" in done.stdout and "raise RuntimeError('no reference')" in done.stdout
+    assert "golden_tasks/" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("__builtin_trap();", "CRASHED", "SIG"),
+        ("*(volatile int*)8 = 1;", "CRASHED", "SIGSEGV"),
+        ("std::abort();", "CRASHED", "SIGABRT"),
+        ("std::_Exit(0);", "CRASHED", "exited with status 0 and without a result"),
+        ('throw std::runtime_error("tile too large");', "RUNTIME_ERROR", "tile too large"),
+        ('std::printf("was here\\n"); std::abort();', "CRASHED", "was here"),
+    ],
+    ids=["trap", "segfault", "abort", "exit", "exception", "printed before"],
+)
+def test_a_kernel_that_dies_is_named_and_its_log_is_shown(project: Project, code: str, status: str, said: str) -> None:
+    source = project.path(SOURCE)
+    text = "#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n" + source.read_text()
+    head, brace, rest = text.partition("c) {") if "c) {" in text else text.partition("{")
+    source.write_text(f"{head}{brace}\n    if (TILE_M) {{ {code} }}\n{rest}")
+
+    done = project.doit()
+
+    assert done.returncode != 0
+    assert status in done.stdout and said in done.stdout, done.stdout
+    assert "validate:matmul" not in stages_run(done.stdout)
+
+
+def test_a_kernel_that_hangs_is_ended_at_its_time_limit(project: Project) -> None:
+    source = project.path(SOURCE)
+    head, brace, rest = source.read_text().partition("c) {")
+    assert brace
+    source.write_text(f"{head}{brace}\n    for (volatile bool on = true; on;) {{}}\n{rest}")
+    project.edit(KERNEL, "rtol=1e-3", "timeout=1, rtol=1e-3")
+
+    done = project.doit()
+
+    assert done.returncode != 0
+    assert "TIMEOUT" in done.stdout and "still running after 1 s" in done.stdout
+
+
+@pytest.mark.parametrize("damage", ["one byte", "truncated", "removed", "manifest removed", "manifest damaged"])
+@pytest.mark.parametrize("place", ["data", "pending"])
+def test_a_damaged_snapshot_is_refused_by_name_and_nothing_is_judged(project: Project, damage: str, place: str) -> None:
+    project.doit("replay:matmul" if place == "data" else "validate:matmul")
+    folder = project.path(f"build_output/matmul/{place}")
+    file = folder / ("manifest.json" if "manifest" in damage else "out/c.pt")
+    content = file.read_bytes()
+    if "removed" in damage:
+        file.unlink()
+    else:
+        file.write_bytes(
+            content[: len(content) // 2] + (b"" if damage == "truncated" else b"?" + content[len(content) // 2 + 1 :])
+        )
+
+    done = project.doit("replay:matmul")
+
+    assert done.returncode != 0
+    assert "DAMAGED" in done.stdout and str(file.relative_to(project.folder)) in done.stdout
+    assert "doit capture:matmul" in done.stdout
+    assert "PASSED" not in done.stdout
+    assert project.count("golden") == 1
+    file.write_bytes(content)
+    assert project.doit("replay:matmul").returncode == 0
+
+
+def test_an_edit_made_while_golden_runs_never_ends_as_current(project: Project) -> None:
+    """The golden function itself edits the kernel file after it has computed."""
+    project.edit(
+        KERNEL,
+        BODY,
+        f'{BODY}\n    text = open(__file__).read()\n    open(__file__, "w").write(text.replace("+ 0.0", "+ 1e-5"))\n    EXTRA = 0 + 0.0',
+    )
+
+    done = project.doit()
+    again = project.doit()
+
+    assert "golden:matmul" in stages_run(again.stdout) or done.returncode != 0, (done.stdout, again.stdout)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("import torch\n", "import torch\nimport nowhere_to_be_found\n", "No module named 'nowhere_to_be_found'"),
+        ("rtol=1e-3", "rtol=-1.0", "rtol=-1.0 is no tolerance"),
+        ("rtol=1e-3", 'compare_fn={"d": max}, rtol=1e-3', "compare_fn names ['d'], but the outputs are ['c']"),
+        ('TensorSpec("b"', 'TensorSpec("a"', "two arguments are named 'a'"),
+        ('"c", (M, N), torch.float32, is_output=True', '"c", (M, N), torch.float32', "has no output"),
+        ("    return [", "    raise LookupError('no specs today')\n    return [", "LookupError: no specs today"),
+    ],
+    ids=["import fails", "impossible tolerance", "unknown output", "doubled name", "no output", "specs raise"],
+)
+def test_a_case_that_cannot_be_is_refused_with_one_clear_message(
+    project: Project, old: str, new: str, said: str
+) -> None:
+    project.edit(KERNEL, old, new)
+
+    done = project.doit()
+
+    assert done.returncode != 0
+    assert "CASE_ERROR" in done.stdout and said in done.stdout
+    assert not list(project.path("build_output/matmul").rglob("*.json"))
+
+
+def test_a_kernel_file_with_a_syntax_error_is_named_with_its_line(project: Project) -> None:
+    project.edit(KERNEL, "TILE_M = 64", "TILE_M = = 64")
+    line = project.path(KERNEL).read_text().splitlines().index("TILE_M = = 64") + 1
+
+    done = project.doit()
+
+    assert done.returncode != 0
+    assert f"kernels/matmul.py:{line}: invalid syntax" in done.stdout
+    assert "Traceback" not in done.stdout
