@@ -21,7 +21,8 @@ class Case:
     in parameter order, `golden` is the PyTorch reference: it gets `{name: tensor or scalar}` and fills the outputs in
     place. `programs` maps each platform to its program: an object, or `"module:attribute"`, which is imported when that
     platform is used. `tiles` are the program's parameters with their defaults. `rtol`, `atol` and `compare_fn` (a
-    comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` ends a stage, in seconds.
+    comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` (seconds) and
+    `memory` (bytes) limit each stage of the case; without them the project's limits hold.
     """
 
     def __init__(
@@ -36,7 +37,8 @@ class Case:
         atol: float = 1e-5,
         compare_fn: Mapping[str, Callable[..., tuple[bool, str]]] | None = None,
         seed: int = 0,
-        timeout: float = 600,
+        timeout: float | None = None,
+        memory: int | None = None,
     ) -> None:
         self.name = name
         self.specs = specs
@@ -48,6 +50,7 @@ class Case:
         self.compare_fn = dict(compare_fn or {})
         self.seed = seed
         self.timeout = timeout
+        self.memory = memory
         namer = sys._getframe(1).f_globals.get("__file__")
         self.file = Path(namer).resolve() if namer else None
 
@@ -78,15 +81,16 @@ class Case:
         if self.file is not None and str(self.file.parent) not in sys.path:
             sys.path.insert(0, str(self.file.parent))
         try:
-            return getattr(import_module(module), attribute)
+            imported = import_module(module)
         except ModuleNotFoundError as error:
             raise Failure(
                 Status.SKIPPED, f"platform {platform!r} of case {self.name!r} is not available: {error}"
             ) from None
-        except AttributeError:
+        if not hasattr(imported, attribute):
             raise Failure(
                 Status.CASE_ERROR, f"program {program!r} of case {self.name!r}: {module} has no {attribute!r}"
-            ) from None
+            )
+        return getattr(imported, attribute)
 
     def main(self, argv: Sequence[str] | None = None) -> NoReturn:
         """The script's command line: runs the case once and exits, 0 if it passed."""

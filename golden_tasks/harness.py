@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from golden_tasks import digest, environment, records, stages
-from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend
-from golden_tasks.inspection import contract_of, policy_of
+from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for
+from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Manifest, Program, Proof
 from golden_tasks.results import Failure, RunResult, Status
 from golden_tasks.snapshot import layout, tensors
@@ -92,9 +92,10 @@ def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object
     Raises `Failure` for a platform that cannot be used and for names that cannot be arguments, and what `run` raises.
     """
     seed = case.seed if options.seed is None else options.seed
+    stages.seed_everything(seed)
     specs = case.specs()
     program = case.program(options.platform)
-    available_backend(options.platform)
+    backend_for(options.platform)
     try:
         contract = contract_of(case.name, specs, case.golden, seed, Path.cwd())
     except ValueError as error:
@@ -159,8 +160,14 @@ def _run(
         check_policy(rtol, atol, compare_fn or {}, [a.name for a in arguments if a.is_output])
         compile_options = dict(compile_cfg or {})
         place = compile_options.pop(folder_key, None)
-        described = backend.describe(program, platform, compile_options.pop("tiles", {}), compile_options)
-        name = contract.case if contract else str(getattr(program, "function", None) or program.__name__)
+        known = ("tiles", *backend.options)
+        unknown = [name for name in compile_options if name not in known]
+        if unknown:
+            raise TypeError(f"compile_cfg has no {unknown} for platform {platform!r}: known are {[folder_key, *known]}")
+        described = program_of(
+            backend, program, platform, compile_options.pop("tiles", {}), compile_options, Path.cwd()
+        )
+        name = contract.case if contract else described.name
         if runtime_dir:
             work_dir = Path(runtime_dir)
             print(f"[RUN] runtime_only: skipping {label}, using {work_dir}", flush=True)
@@ -178,8 +185,9 @@ def _run(
             golden.saved = saved
         with _stage("runtime"):
             outputs, _ = stages.execute(backend, work_dir, build, inputs, device)
-        if golden.expected is None:
-            return _finish(RunResult(True, work_dir=work_dir), start, "validation skipped: no golden_fn or golden_data")
+        if not golden.expected:
+            why = "no golden_fn or golden_data" if golden.expected is None else "no spec is an output"
+            return _finish(RunResult(True, work_dir=work_dir), start, f"validation skipped: {why}")
         with _stage("validate"):
             validate_golden(outputs, golden.expected, rtol, atol, compare_fn, inputs)
         if golden.saved is not None and golden.manifest is not None:
@@ -229,7 +237,7 @@ def _backend(runtime_cfg: Mapping[str, Any] | None) -> tuple[Backend, str, int]:
         raise TypeError(f"runtime_cfg has no {unknown}: known are {list(_RUNTIME_KEYS)}")
     platform = config.get("platform", DEFAULT_PLATFORM)
     try:
-        return available_backend(platform), platform, int(config.get("device_id", 0))
+        return backend_for(platform), platform, int(config.get("device_id", 0))
     except Failure as failure:
         raise ValueError(failure.message) from None
 
@@ -237,13 +245,20 @@ def _backend(runtime_cfg: Mapping[str, Any] | None) -> tuple[Backend, str, int]:
 def _compile(
     backend: Backend, described: Program, arguments: Sequence[Argument], name: str, place: str | Path | None
 ) -> tuple[Path, Build]:
-    """Builds into a folder of the run's own. A build that fails leaves nothing behind."""
+    """Builds into a folder of the run's own. A build that fails leaves nothing behind.
+
+    Raises `Failure` if the platform is not available, `_Refused` if `place` holds files that are no build's.
+    """
+    available_backend(described.platform)
     work_dir = _new_folder(Path(OUTPUT), name) if place is None else Path(place).resolve()
     work_dir.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f"{work_dir.name}.", dir=work_dir.parent))
     try:
         build = backend.compile(described, arguments, beside)
         work_dir.mkdir(parents=True, exist_ok=True)
+        others = [path.name for path in sorted(beside.iterdir()) if (work_dir / path.name).exists()]
+        if others and not (work_dir / "build.json").is_file():
+            raise _Refused(f"{work_dir} holds {', '.join(others)} of something that is no build: name another folder")
         (work_dir / "build.json").unlink(missing_ok=True)
         for path in sorted(beside.iterdir(), key=lambda p: p.name == "build.json"):
             if (work_dir / path.name).is_dir():
@@ -285,13 +300,7 @@ def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], 
     different = _difference(build.arguments, arguments)
     if different:
         raise _Refused(f"runtime_dir {work_dir} was built for other arguments: {different}; compile again without it")
-    now = backend.parts(described, arguments, digest.of_file)
-    changed = [
-        _change(part, build.made_from.get(part), now.get(part))
-        for part in sorted(now.keys() | build.made_from)
-        if build.made_from.get(part) != now.get(part)
-    ]
-    changed += [f"{path} changed" for path, was in build.found.items() if _digest_or_none(path) != was]
+    changed = _changed(backend, described, build)
     if changed:
         print(f"[RUN]   warning: {work_dir} was built from another version: {'; '.join(changed)}", flush=True)
     edited = backend.edited(work_dir, build)
@@ -303,6 +312,17 @@ def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], 
         flush=True,
     )
     return backend.rebuild(work_dir, build)
+
+
+def _changed(backend: Backend, described: Program, build: Build) -> list[str]:
+    """How the program differs from the one that a build was made from, in words."""
+    try:
+        now = backend.parts(described, build.arguments, digest.of_file)
+    except Failure as failure:
+        return [failure.message]
+    parts = [part for part in sorted(now.keys() | build.made_from) if build.made_from.get(part) != now.get(part)]
+    changed = [_change(part, build.made_from.get(part), now.get(part)) for part in parts]
+    return changed + [f"{path} changed" for path, was in build.found.items() if _digest_or_none(path) != was]
 
 
 def _digest_or_none(path: str) -> str | None:
@@ -320,9 +340,10 @@ def _difference(built: Sequence[Argument], wanted: Sequence[Argument]) -> str:
 
 
 def _change(part: str, old: str | None, new: str | None) -> str:
+    name = part.removeprefix("tile ").removeprefix("source ")
     if old is None or new is None or "blake3:" in old + new:
-        return f"{part} changed"
-    return f"{part.removeprefix('tile ')} {old} -> {new}"
+        return f"{name} changed"
+    return f"{name} {old} -> {new}"
 
 
 def _inputs(
@@ -399,8 +420,7 @@ def _save(
     contract: Contract | None,
 ) -> Manifest:
     """Writes `in/`, `out/` if there is a golden, and the manifest, all beside their place and then moved in."""
-    beside = data.with_name("data.new")
-    shutil.rmtree(beside, ignore_errors=True)
+    beside = Path(tempfile.mkdtemp(prefix=".data_", dir=data.parent))
     try:
         files = tensors.save(beside / "in", inputs)
         if expected is not None:
@@ -416,6 +436,7 @@ def _save(
             **tensors.origin(),  # type: ignore[arg-type]
         )
         layout.write_manifest(beside, manifest)
+        beside.chmod(0o755)
         beside.rename(data)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)

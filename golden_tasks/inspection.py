@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from golden_tasks.backends import Backend
 from golden_tasks.fingerprint import Fingerprint, fingerprint
-from golden_tasks.records import Contract, Policy
+from golden_tasks.records import Contract, Policy, Program
 from golden_tasks.specs import ScalarSpec, Spec, arguments_of
 
 
@@ -21,7 +22,7 @@ def contract_of(
     Raises `ValueError` for argument names that cannot be.
     """
     arguments = arguments_of(specs)
-    parts = {"seed": str(seed)}
+    parts = {"seed": str(seed), **_torch_defaults()}
     conservative: list[str] = []
 
     def add(prefix: str, found: Fingerprint) -> None:
@@ -39,6 +40,17 @@ def contract_of(
     return Contract(case=name, seed=seed, arguments=arguments, parts=parts, conservative=sorted(conservative))
 
 
+def _torch_defaults() -> dict[str, str]:
+    """Torch's process-wide settings that change results, where a module has set them to something else."""
+    settings = {
+        "default dtype": (torch.get_default_dtype(), torch.float32),
+        "default device": (torch.get_default_device().type, "cpu"),
+        "float32 matmul precision": (torch.get_float32_matmul_precision(), "highest"),
+        "deterministic algorithms": (torch.are_deterministic_algorithms_enabled(), False),
+    }
+    return {f"torch {name}": str(now) for name, (now, usual) in settings.items() if now != usual}
+
+
 def policy_of(rtol: float, atol: float, comparators: Mapping[str, Callable[..., Any]], root: Path) -> Policy:
     """How outputs are judged: tolerances, and every comparator with its arguments."""
     parts = {"rtol": repr(float(rtol)), "atol": repr(float(atol))}
@@ -46,6 +58,25 @@ def policy_of(rtol: float, atol: float, comparators: Mapping[str, Callable[..., 
         found = fingerprint(comparator, getattr(comparator, "__name__", "comparator"), root)
         parts.update({f"comparator of {output}: {part}": value for part, value in found.parts.items()})
     return Policy(rtol=rtol, atol=atol, comparators=sorted(comparators), parts=parts)
+
+
+def program_of(
+    backend: Backend,
+    program: object,
+    platform: str,
+    tiles: Mapping[str, object],
+    options: Mapping[str, Any],
+    root: Path,
+) -> Program:
+    """How it is computed: the backend's description, and what the program's Python code reaches.
+
+    Raises `Failure` for options and tile values that cannot be.
+    """
+    described = backend.describe(program, platform, tiles, options)
+    for name, reached in backend.reaches(program).items():
+        parts = fingerprint(reached, name, root).parts
+        described.parts.update({f"program {part}": value for part, value in parts.items()})
+    return described
 
 
 def _initial(value: object, root: Path) -> Fingerprint:

@@ -71,6 +71,7 @@ class Program(msgspec.Struct, kw_only=True):
     schema: int = SCHEMA
     platform: str
     backend: str = ""
+    name: str = ""  # of the kernel's function
     unavailable: str = ""  # why there is no program; the rest is then empty
     plan: dict[str, Any] = {}  # what the backend compiles from
     sources: list[str] = []  # files whose contents the build depends on

@@ -24,6 +24,9 @@ class Backend(Protocol):
 
     name: str
     platforms: tuple[str, ...]
+    options: tuple[str, ...]  # the compile options that it knows
+    compiles_in_child: bool  # whether compiling imports the user's code or torch
+    leases_devices: bool  # whether runs on one device must follow each other
     bakes_scalars: bool  # whether a build holds the scalars' values
 
     def unavailable(self) -> str | None:
@@ -34,6 +37,9 @@ class Backend(Protocol):
 
     def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
         """A program as plain data. Raises `Failure` for options and tile values that cannot be."""
+
+    def reaches(self, program: Any) -> Mapping[str, object]:
+        """The Python objects that a program's result depends on, by name; what they reach counts too."""
 
     def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
         """All that a build of the program is made from, part by part; the toolchain is among them."""
@@ -65,15 +71,19 @@ def default_platform(platforms: Mapping[str, object] | Sequence[str]) -> str:
 def backend_for(platform: str) -> Backend:
     """The backend that serves a platform. Raises `Failure` (SKIPPED) naming those that exist."""
     from golden_tasks.backends.cpu import CpuBackend
+    from golden_tasks.backends.torch import TorchBackend
 
-    if platform in CpuBackend.platforms:
-        return CpuBackend()
-    known = list(CpuBackend.platforms)
-    for point in entry_points(group="golden_tasks.backends"):
-        backend: Backend = point.load()()
+    ours: tuple[Backend, ...] = (CpuBackend(), TorchBackend())
+    known: list[str] = []
+    for backend in ours:
         if platform in backend.platforms:
             return backend
         known += backend.platforms
+    for point in entry_points(group="golden_tasks.backends"):
+        plugin: Backend = point.load()()
+        if platform in plugin.platforms:
+            return plugin
+        known += plugin.platforms
     raise Failure(Status.SKIPPED, f"Unknown runtime platform {platform!r}: known here are {', '.join(known)}")
 
 

@@ -1,7 +1,7 @@
 """The normal form of Python source: its syntax tree without docstrings, comments, formatting and positions.
 
 The form is our own, since `ast.dump` differs between Python versions: fields that are empty are left out, and so a
-field that a newer Python adds changes nothing until it is used.
+field that a newer Python adds changes nothing until it is used. Annotations count: decorators may read them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ def normal_form(node: ast.AST) -> str:
 
 
 def of_python_file(path: str) -> str:
-    """The digest of a Python file's normal form; of its bytes if it is no valid Python. Raises `OSError`."""
+    """The digest of a Python file's normal form; of its bytes if it is no valid Python or nested too deeply.
+
+    Raises `OSError`.
+    """
     with open(path, "rb") as file:
         content = file.read()
     try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
+        return digest.of_text(normal_form(ast.parse(content)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return digest.of_bytes(content)
-    return digest.of_text(normal_form(tree))
 
 
 def _write(value: object, out: list[str]) -> None:
@@ -39,6 +41,8 @@ def _write(value: object, out: list[str]) -> None:
         for name, field in ast.iter_fields(value):
             if name == "body" and isinstance(value, _DOCUMENTED):
                 field = _without_docstring(field)
+            if name == "values" and isinstance(value, ast.JoinedStr):
+                field = [item for item in field if not _is_empty_text(item)]  # Python 3.12.0 to 3.12.3 write them
             if name in _LEFT_OUT or (field in (None, []) and not isinstance(value, ast.Constant)):
                 continue
             out.append(f"{name}=")
@@ -52,7 +56,11 @@ def _write(value: object, out: list[str]) -> None:
             out.append(" ")
         out.append("]")
     else:
-        out.append(f"{type(value).__name__}:{value!r}")
+        out.append(f"{type(value).__name__}:{value!a}")  # which letters `repr` escapes differs between versions
+
+
+def _is_empty_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == ""
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -1,33 +1,58 @@
 """Walks live objects: a function, everything that it names, and so on while the definition is the project's own.
 
-Each thing reached is a part with a name that a reader knows (`golden_matmul`, `EPS`) and a value: the value's own
-text where it is short, else a digest. What cannot be resolved puts the whole file that defines it in, and is listed
-in `conservative`.
+Each thing reached is a part with a name that a reader knows (`golden_matmul`, `EPS`, `Config.rows`) and a text: the
+value itself where it is short, else a digest. The texts hold what refers to what, so that the same parts mean the same
+behaviour. What cannot be resolved puts the whole file that defines it in, and is listed in `conservative`.
 """
 
 from __future__ import annotations
 
 import ast
-import ctypes
-import dis
+import collections
+import contextlib
+import copyreg
 import enum
 import functools
 import importlib.util
 import inspect
+import itertools
+import operator
 import sys
-import textwrap
 import types
-from collections.abc import Iterator
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from golden_tasks import digest
+from golden_tasks.fingerprint import code
+from golden_tasks.fingerprint.local import is_local, is_local_module, shown
 from golden_tasks.fingerprint.source import normal_form, of_python_file
+from golden_tasks.fingerprint.values import LOCKS, PLAIN, content, plain
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
+__all__ = ["Fingerprint", "fingerprint", "is_local"]
+
 _LONGEST_TEXT = 60
-_HARNESS = Path(__file__).resolve().parent.parent
+_MISSING = object()
+_CONTAINERS = (list, tuple, set, frozenset, dict, slice, types.MappingProxyType)
+_BY_MEMBERS = (types.MethodType, functools.partial, property, classmethod, staticmethod)
+_ABOUT = {*functools.WRAPPER_ASSIGNMENTS, "__type_params__"}  # attributes that only describe
+_KEPT_IN_CLASSES = {  # by Python itself, `abc`, `typing` and `dataclasses`; the class's source says the same
+    *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__", "__match_args__"),
+    *("__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__type_params__"),
+    *("__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl", "__orig_bases__"),
+    *("__parameters__", "__protocol_attrs__", "__non_callable_proto_members__", "__callable_proto_members_only__"),
+    *("__total__", "__required_keys__", "__optional_keys__", "__readonly_keys__", "__mutable_keys__"),
+    *("__dataclass_fields__", "__dataclass_params__"),
+}
+_FIELDS = (  # descriptors that only say where a value lies
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    type(collections.namedtuple("_", "x").x),  # type: ignore[attr-defined]
+)
+_C_METHODS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType)
 
 
 @dataclass
@@ -41,407 +66,496 @@ class Fingerprint:
 def fingerprint(value: object, name: str, root: Path) -> Fingerprint:
     """The parts that `value` depends on. `root` is the project's folder: what lies below it is followed."""
     walk = _Walk(root.resolve())
-    walk.add(name, value, None)
+    walk.begin(name, value)
+    walk.visit_all()
     return Fingerprint(walk.parts, sorted(set(walk.conservative)))
 
 
-def is_local(file: str | None, root: Path) -> bool:
-    """Whether a source file is the project's own: below its folder, and neither installed nor the harness itself."""
-    if not file or file.startswith("<"):
-        return False
-    path = Path(file).resolve()
-    return (
-        path.is_relative_to(root)
-        and not path.is_relative_to(_HARNESS)
-        and not path.is_relative_to(Path(sys.prefix).resolve())
-        and "site-packages" not in path.parts
-    )
-
-
 class _Walk:
+    """`add` makes a value a part, `_text` is what stands for it; an object with parts of its own is visited later."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self.parts: dict[str, str] = {}
         self.conservative: list[str] = []
-        self._names: dict[int, str] = {}  # id of an object walked -> its part's name
-        self._alive: list[object] = []  # keeps ids from being reused
+        self._claimed: dict[str, object] = {}  # every name given so far -> what it names
+        self._names: dict[int, str] = {}  # id of an object or container -> where it was met first
+        self._alive: list[object] = []  # keeps ids from being used again
+        self._waiting: collections.deque[tuple[str, Any, types.ModuleType | None]] = collections.deque()
 
-    def add(self, name: str, value: object, holder: types.ModuleType | None) -> None:
-        """Adds what `value` is, as the part `name`; `holder` is the module that named it."""
-        if not isinstance(value, _PLAIN):
-            known = self._names.get(id(value))
-            if known == name:
-                return
-            if known is not None:
-                self._put(name, f"is {known}")
-                return
-            self._names[id(value)] = name
-            self._alive.append(value)
-        text = self._text(name, value, holder)
-        if text is not None:
-            self._put(name, text)
+    def add(self, name: str, value: object, holder: types.ModuleType | None) -> str:
+        """Adds what `value` is, as the part `name`; `holder` is the module that names it.
+
+        Returns the part's name, which is another one if `name` stands for something else already.
+        """
+        name = self._claim(value, *_names(name, holder))
+        if name not in self.parts or isinstance(value, types.ModuleType):
+            text = self._text(name, value, holder)
+            if text != f"is {name}":
+                self._put(name, text)
+        return name
+
+    def begin(self, name: str, value: object) -> None:
+        """Adds the value that all others are reached from."""
+        try:
+            self.add(name, value, None)
+        except RecursionError:
+            self._put(name, self._unresolved(name, value, None))
+
+    def visit_all(self) -> None:
+        """Adds what the objects met so far are made of, and what those are made of."""
+        while self._waiting:
+            name, value, holder = self._waiting.popleft()
+            try:
+                self._put(name, self._visit(name, value, holder))
+            except RecursionError:
+                self._put(
+                    name, self._unresolved(name, value, sys.modules.get(str(getattr(value, "__module__", "")), holder))
+                )
 
     def _put(self, name: str, text: str) -> None:
-        if self.parts.get(name, text) != text:
-            name = f"{name} ({sum(part.startswith(name) for part in self.parts) + 1})"
         self.parts[name] = text if len(text) <= _LONGEST_TEXT else digest.of_text(text)
 
-    def _text(self, name: str, value: Any, holder: types.ModuleType | None) -> str | None:
-        """What stands for a value; what it refers to is added beside."""
+    def _claim(self, value: object, *names: str) -> str:
+        """The first of several names that is free or stands for the value already, else a numbered one."""
+        numbered = (f"{names[-1]} ({i})" for i in itertools.count(2))
+        for name in itertools.chain(names, numbered):
+            if name not in self._claimed or self._same(self._claimed[name], value):
+                break
+        self._claimed[name] = value
+        return name
+
+    def _same(self, a: object, b: object) -> bool:
+        if a is b:
+            return True
+        by_value = type(a) is type(b) and type(a) in (*PLAIN, tuple, frozenset)
+        return by_value and self._order(a) is not None and self._order(a) == self._order(b)
+
+    # What stands for a value
+
+    def _text(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
+        kind = type(value)
+        if kind in PLAIN:
+            return plain(value, self.root)
+        known = self._names.get(id(value))
+        if known is not None:
+            return f"is {known}"
         if isinstance(value, enum.Enum):
-            self._add_class(type(value), holder)
-            return f"{type(value).__qualname__}.{value.name} = {value.value!r}"
-        if isinstance(value, _PLAIN):
-            return repr(value)
-        if isinstance(value, (list, tuple, set, frozenset, dict)):
-            self._add_class(type(value), holder)
-        if isinstance(value, (list, tuple, set, frozenset)):
-            return self._container(name, value, holder)
-        if isinstance(value, dict):
-            items = [(self._item(f"{name} key", k, holder), k, v) for k, v in value.items()]
-            texts = [f"{key}: {self._item(f'{name}[{k!r}]', v, holder)}" for key, k, v in items]
-            return f"{type(value).__qualname__}{{{', '.join(texts)}}}"
-        if isinstance(value, functools.partial):
-            self.add(f"{name} function", value.func, holder)
-            self.add(f"{name} arguments", (value.args, value.keywords), holder)
-            return "partial"
-        if isinstance(value, types.MethodType):
-            self.add(f"{name} object", value.__self__, holder)
-            self.add(f"{name} function", value.__func__, holder)
-            return "method"
+            return self._member(name, value, holder)
         if isinstance(value, types.ModuleType):
             return self._module(name, value)
-        if isinstance(value, types.FunctionType):
-            return self._function(value, holder)
+        if kind in _CONTAINERS:
+            if kind not in (tuple, frozenset, slice):  # equal ones may or may not be one object: it makes no difference
+                self._remember(name, value)
+            return self._container(name, value, holder)
+        if not self._is_own(value if isinstance(value, (types.FunctionType, type)) else kind):
+            text = content(value, self.root)
+            if text is not None and hasattr(kind, "__setitem__"):
+                self._remember(name, value)
+            text = text or self._library_name(value)
+            if text is not None:
+                return text
+        return f"is {self._part(name, value, holder)}"
+
+    def _part(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
+        """The name of the part that an object becomes: its own if it has one."""
+        names = [name]
         if isinstance(value, type):
-            self._add_class(value, holder)
-            return f"{value.__module__}.{value.__qualname__}"
-        if isinstance(value, (property, classmethod, staticmethod)):
-            for part in ("fget", "fset", "fdel", "__func__"):
-                if getattr(value, part, None) is not None:
-                    self.add(f"{name} {part}", getattr(value, part), holder)
-            return type(value).__name__
-        content = _content(value)
-        if content is not None:
-            return content
-        wrapped = inspect.unwrap(value) if callable(value) else value
-        if wrapped is not value:
-            self.add(f"{name} wrapped", wrapped, holder)
-        if is_local(_file_of(type(value)), self.root) or _is_plain_python(type(value)):  # type: ignore[arg-type]
-            return self._instance(name, value, holder)
-        if callable(value) and getattr(value, "__module__", None) and getattr(value, "__qualname__", None):
-            return f"{value.__module__}.{value.__qualname__}"
-        if callable(value) and getattr(value, "__name__", None):
-            return f"{type(value).__module__}.{type(value).__qualname__} {value.__name__}"
-        return self._unresolved(name, value, holder)
+            names = [value.__qualname__, f"{value.__module__}.{value.__qualname__}", name]
+        elif isinstance(value, types.FunctionType):
+            names = [value.__qualname__, name]
+        name = self._claim(value, *(n for n in names if n == name or "<" not in n))
+        self._remember(name, value)
+        self._waiting.append((name, value, holder))
+        return name
 
-    def _item(self, name: str, value: object, holder: types.ModuleType | None) -> str:
-        """A container's item as a text; an item that is no plain value becomes a part of its own."""
-        if isinstance(value, enum.Enum) or not isinstance(value, _PLAIN):
-            self.add(name, value, holder)
-            return name
-        return repr(value)
+    def _remember(self, name: str, value: object) -> None:
+        self._names[id(value)] = name
+        self._alive.append(value)
 
-    def _container(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
-        items = list(value)
-        texts = [self._item(f"{name}[{i}]", item, holder) for i, item in enumerate(items)]
-        if isinstance(value, (set, frozenset)):
-            if not all(isinstance(item, _PLAIN) for item in items):
-                return self._unresolved(name, value, holder)
-            texts.sort()
-        return f"{type(value).__qualname__}({', '.join(texts)})"
-
-    def _instance(self, name: str, value: object, holder: types.ModuleType | None) -> str:
-        self._add_class(type(value), holder)
-        state = _state(value)
-        for key, item in sorted(state.items()):
-            self.add(f"{name}.{key}", item, holder)
-        return f"{type(value).__module__}.{type(value).__qualname__}({', '.join(sorted(state))})"
+    def _member(self, name: str, value: enum.Enum, holder: types.ModuleType | None) -> str:
+        cls = self._text(name, type(value), holder).removeprefix("is ")
+        inner = self._text(f"{name} value", value._value_, holder)
+        return f"{cls}({inner})" if isinstance(value, enum.Flag) else f"{cls}.{value.name} = {inner}"
 
     def _module(self, name: str, module: types.ModuleType) -> str:
         """A module that is used as a value: its name, and the whole file if it is the project's own."""
-        if is_local(getattr(module, "__file__", None), self.root):
-            self._whole_file(module, f"module {module.__name__} is used as a value by {name}")
+        if is_local_module(module, self.root):
+            self._whole(module, f"module {module.__name__} is used as a value by {name}")
         return f"module {module.__name__}"
 
-    def _unresolved(self, name: str, value: object, holder: types.ModuleType | None) -> str:
-        self._whole_file(holder, f"{name} ({type(value).__module__}.{type(value).__qualname__})")
-        return f"an object of {type(value).__module__}.{type(value).__qualname__}"
+    def _container(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
+        kind = type(value).__name__
+        if isinstance(value, (dict, types.MappingProxyType)):
+            items = []
+            for i, (key, item) in enumerate(value.items()):
+                text = self._text(f"{name} key {i}", key, holder)
+                label = text.removeprefix("is ") if len(text) <= _LONGEST_TEXT else i
+                items.append(f"{text}: {self._text(f'{name}[{label}]', item, holder)}")
+            return f"{kind}({', '.join(items)})"
+        if isinstance(value, slice):
+            value = (value.start, value.stop, value.step)
+        elif isinstance(value, (set, frozenset)):
+            keys = {self._order(item): item for item in value}
+            if None in keys or len(keys) != len(value):
+                return self._unresolved(name, value, holder)
+            value = [keys[key] for key in sorted(keys, key=str)]
+        return f"{kind}({', '.join(self._text(f'{name}[{i}]', item, holder) for i, item in enumerate(value))})"
 
-    def _whole_file(self, module: types.ModuleType | None, why: str) -> None:
-        self.conservative.append(why)
-        file = getattr(module, "__file__", None)
-        if module is None or not file:
-            return
-        self.parts[f"all of {_shown(file, self.root)}"] = of_python_file(file)
-        self._imports_of(file)
+    def _order(self, item: Any) -> str | None:
+        """What a set's items are sorted by, the same in every process; None if there is no such thing."""
+        if type(item) in PLAIN:
+            return plain(item, self.root)
+        if type(item) in (tuple, frozenset):
+            orders = [self._order(inner) for inner in item]
+            known = [order for order in orders if order is not None]
+            if len(known) < len(orders):
+                return None
+            return f"{type(item).__name__}({', '.join(sorted(known) if isinstance(item, frozenset) else known)})"
+        if isinstance(item, enum.Enum):
+            return f"{type(item).__qualname__}.{item.name}"
+        if isinstance(item, (types.FunctionType, type)):
+            return f"{item.__module__}.{item.__qualname__}"
+        return self._library_name(item) or content(item, self.root)
 
-    def _imports_of(self, file: str) -> None:
-        """Puts the project's own modules that a file imports in, whole."""
-        for node in ast.walk(ast.parse(Path(file).read_bytes())):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names = [node.module]
-            for name in names:
-                self._whole_module(name)
-
-    def _whole_module(self, name: str) -> None:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file is None:
-            try:
-                spec = importlib.util.find_spec(name)
-            except (ImportError, ValueError):
-                return
-            file = spec.origin if spec else None
-        part = f"all of {_shown(file, self.root)}" if file else ""
-        if file and is_local(file, self.root) and part not in self.parts:
-            self.parts[part] = of_python_file(file)
-            self._imports_of(file)
-
-    def _function(self, function: types.FunctionType, holder: types.ModuleType | None) -> str:
-        module = sys.modules.get(function.__module__) or holder
-        if not is_local(function.__code__.co_filename, self.root):
-            wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is not None:
-                self.add(f"{function.__qualname__} wrapped", wrapped, holder)
-            self._closure(function, holder)
-            return f"{function.__module__}.{function.__qualname__}"
-        nodes = list(_nodes_of(function))
-        if not nodes:
-            self._whole_file(module, f"{function.__qualname__}: its source was not found")
-            return function.__qualname__
-        name = function.__qualname__
-        for key, item in _defaults(function):
-            self.add(f"{name} default {key}", item, module)
-        for key, item in vars(function).items():
-            if key != "__wrapped__":
-                self.add(f"{name}.{key}", item, module)
-        if hasattr(function, "__wrapped__"):
-            self.add(f"{name} wrapped", function.__wrapped__, module)
-        self._closure(function, module)
-        for node in nodes:
-            self._names_in(node, function, module)
-        return digest.of_text(" ".join(normal_form(node) for node in nodes))
-
-    def _closure(self, function: types.FunctionType, holder: types.ModuleType | None) -> None:
-        for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                self.add(f"{function.__qualname__} closure {key}", cell.cell_contents, holder)
-            except ValueError:
-                continue  # a name that is not bound yet
-
-    def _names_in(self, node: ast.AST, function: types.FunctionType, module: types.ModuleType | None) -> None:
-        """Adds what a function's code names: globals, through modules by attribute, and what it imports."""
-        used = set(_globals_used(function.__code__))
-        inside: set[ast.AST] = set()
-        for item in ast.walk(node):
-            if isinstance(item, (ast.Import, ast.ImportFrom)):
-                self._import(item, function)
-            chain = _chain(item)
-            if chain is None or item in inside:
-                continue
-            inside.update(ast.walk(item))
-            inside.discard(item)
-            if chain[0] in used and chain[0] in function.__globals__:
-                self._reach(chain, function.__globals__[chain[0]], module)
-        for name in sorted(used):  # names that stand in no expression of their own, as in `global X`
-            if name in function.__globals__:
-                value = function.__globals__[name]
-                if not isinstance(value, types.ModuleType):
-                    self._add_global(name, value, module)
-
-    def _reach(self, chain: list[str], value: object, module: types.ModuleType | None) -> None:
-        name, holder = chain[0], module
-        for attribute in chain[1:]:
-            if not isinstance(value, types.ModuleType) or not hasattr(value, attribute):
-                break
-            if not is_local(getattr(value, "__file__", None), self.root):
-                self._put_third_party(value)
-                return
-            holder, value, name = value, getattr(value, attribute), attribute
-        if isinstance(value, types.ModuleType) and not is_local(getattr(value, "__file__", None), self.root):
-            self._put_third_party(value)
-            return
-        self._add_global(name, value, holder)
-
-    def _add_global(self, name: str, value: object, holder: types.ModuleType | None) -> None:
-        if isinstance(value, (types.FunctionType, type)) and is_local(_file_of(value), self.root):
-            name = value.__qualname__
-            home = sys.modules.get(value.__module__)
-            if home is not None and home is not holder and name in self.parts and id(value) not in self._names:
-                name = f"{value.__module__}.{name}"
-        elif holder is not None and name in self.parts and id(value) not in self._names:
-            name = f"{holder.__name__}.{name}"
-        self.add(name, value, holder)
-
-    def _put_third_party(self, module: types.ModuleType) -> None:
-        top = module.__name__.partition(".")[0]
-        self.parts[f"module {top}"] = "by name"
-
-    def _import(self, node: ast.Import | ast.ImportFrom, function: types.FunctionType) -> None:
-        """A module that a function imports while it runs: the whole of it, if it is the project's own."""
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            package = function.__globals__.get("__package__") or ""
-            base = node.module or ""
-            if node.level:
-                base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], base]).strip(".")
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        before = set(self.parts)
-        for name in names:
-            self._whole_module(name)
-        if set(self.parts) != before:
-            self.conservative.append(f"{function.__qualname__} imports {names[0]} while it runs")
-
-    def _add_class(self, cls: type, holder: types.ModuleType | None) -> None:
-        """A class of the project: its source, what its methods name, and its bases."""
-        if not is_local(_file_of(cls), self.root):
-            return
-        name = f"class {cls.__qualname__}"
-        if name in self.parts:
-            return
-        self.parts[name] = ""
-        module = sys.modules.get(cls.__module__) or holder
-        try:
-            source = inspect.getsource(cls)
-            self.parts[name] = digest.of_text(normal_form(ast.parse(textwrap.dedent(source))))
-        except (OSError, TypeError, SyntaxError):
-            self._whole_file(module, f"{cls.__qualname__}: its source was not found")
-        for base in cls.__bases__:
-            self._add_class(base, holder)
-        for key, item in vars(cls).items():
-            if isinstance(item, (types.FunctionType, property, classmethod, staticmethod)) or (
-                not key.startswith("__") and not isinstance(item, enum.Enum) and not _is_descriptor(item)
-            ):
-                self.add(f"{cls.__qualname__}.{key}", item, module)
-
-
-def _content(value: Any) -> str | None:
-    """What stands for a value of a well-known library type: its content."""
-    home = type(value).__module__.partition(".")[0]
-    if isinstance(value, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        owner = getattr(value, "__self__", None)
-        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+    def _library_name(self, value: Any) -> str | None:
+        """`module.name` of a thing that a library offers under a name; None for a thing that was made."""
+        home = getattr(value, "__module__", None)
+        module = sys.modules.get(home) if isinstance(home, str) else None
+        if isinstance(value, type):
+            return f"{home}.{value.__qualname__}"
+        if isinstance(value, types.BuiltinFunctionType):
+            owner = value.__self__
+            if not isinstance(owner, (types.NoneType, types.ModuleType, type)):
+                return None
+            if isinstance(owner, type) and self._is_own(owner):
+                return None
+            if is_local_module(module, self.root):
+                self._file(str(module.__file__), "")  # type: ignore[union-attr]
+            return f"{home or getattr(owner, '__qualname__', '')}.{value.__qualname__}"
+        if module is None or is_local_module(module, self.root):
             return None
-        return f"{value.__module__}.{value.__qualname__}"
-    if home == "torch":
-        import torch
-
-        if isinstance(value, torch.Tensor):
-            return _tensor(value)
-        if isinstance(value, (torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format)):
-            return repr(value)
+        for name in (getattr(value, "__qualname__", None), getattr(value, "__name__", None)):
+            if isinstance(name, str) and _attribute(module, name) is value:
+                return f"{home}.{name}"
         return None
-    if home == "numpy":
-        if hasattr(value, "tobytes") and hasattr(value, "dtype") and value.dtype != object:
-            return f"array {value.dtype} {list(value.shape)} {digest.of_bytes(value.tobytes())}"
-        return repr(value) if type(value).__name__.endswith("DType") or type(value).__name__ == "dtype" else None
-    if home == "logging":
-        return f"{type(value).__name__} {getattr(value, 'name', '')}"
-    if home == "pathlib" or isinstance(value, Path):
-        return f"{type(value).__name__} {value}"
-    if home == "re" and type(value).__name__ == "Pattern":
-        return f"pattern {value.pattern!r} {value.flags}"
-    return None
+
+    def _unresolved(self, name: str, value: object, holder: types.ModuleType | None) -> str:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        self._whole(holder, f"{name} ({kind})")
+        return f"an object of {kind}"
+
+    # What an object is made of
+
+    def _visit(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
+        if isinstance(value, types.FunctionType):
+            return self._function(name, value, holder)
+        if isinstance(value, type):
+            return self._class(name, value, holder)
+        texts = [self._text(f"{name} class", type(value), holder)]
+        state = _state(value, content(value, self.root) is None)
+        if not all(self._is_own(cls) for cls in type(value).__mro__[:-1]):
+            # Such attributes are what a library adds from one version to the next.
+            state = {key: item for key, item in state.items() if not _says_nothing(key, item)}
+        for key in sorted(state):
+            self.add(f"{name}.{key}", state[key], holder)
+        if not isinstance(value, _BY_MEMBERS) and "__wrapped__" not in state:
+            texts.append(self._inner(name, value, holder))
+        return f"{' '.join(texts)}({', '.join(sorted(state))})"
+
+    def _inner(self, name: str, value: Any, holder: types.ModuleType | None) -> str:
+        """What an object holds beside its attributes: the content that its class has from a class written in C."""
+        text = content(value, self.root)
+        base = next((cls for cls in type(value).__mro__ if _is_c(cls)), object)
+        if text is not None or base is object:
+            return text or ""
+        if isinstance(value, weakref.ref):
+            return self._text(f"{name} target", value(), holder)
+        if base in _CONTAINERS:
+            return self._container(name, value, holder)
+        reduced = _reduced(value)
+        if reduced is None:
+            return self._unresolved(name, value, holder)
+        self._alive.append(reduced)
+        return self._text(f"{name} content", reduced, holder)
+
+    def _function(self, name: str, function: types.FunctionType, holder: types.ModuleType | None) -> str:
+        own = self._is_own(function)
+        namespace = function.__globals__
+        module = sys.modules.get(namespace.get("__name__", ""), holder) if own else holder
+        for key, item in _inputs(function):
+            self.add(f"{name}{key}", item, module)
+        if not own:
+            return f"{namespace.get('__name__')}.{function.__code__.co_name}"
+        nodes = code.definitions_of(function)
+        if not nodes:
+            self._whole(module, f"{name}: its source was not found")
+        for node in nodes:
+            self._by_text(name, node, namespace, module)
+        used = set(code.globals_used(function.__code__))
+        chains = [chain for node in nodes for chain in code.chains(node) if chain[0] in used]
+        chains += [[other] for other in sorted(used - {chain[0] for chain in chains})]
+        texts = [*(normal_form(node) for node in nodes), *self._named(chains, namespace, module)]
+        return digest.of_text(" ".join(texts))
+
+    def _class(self, name: str, cls: type, holder: types.ModuleType | None) -> str:
+        """A class of the project: its bases, its attributes, and of its source what they do not show."""
+        module = sys.modules.get(cls.__module__) or holder
+        above = [*cls.__bases__, *([] if type(cls) in map(type, cls.__bases__) else [type(cls)])]
+        texts = [self._text(f"{name} base {i}", base, module) for i, base in enumerate(above)]
+        attributes = dict(_attributes(cls))
+        for key in sorted(attributes):
+            self.add(f"{name}.{key}", attributes[key], module)
+        if issubclass(cls, enum.Enum):
+            self.add(f"{name} members", {key: item._value_ for key, item in cls.__members__.items()}, module)
+            attributes.update(cls.__members__)
+        covered = {_unmangled(cls, key) for key, item in attributes.items() if not self._is_library_function(item)}
+        nodes = code.class_definitions_of(cls)
+        if not nodes and not issubclass(cls, (tuple, enum.Enum)):
+            self._whole(module, f"{name}: its source was not found")
+        for node in nodes:
+            rest = code.skeleton(node, covered)
+            texts += [normal_form(rest), *self._named(code.chains(rest), vars(module) if module else {}, module)]
+        return " ".join(texts)
+
+    # What code names
+
+    def _named(
+        self, chains: Iterable[list[str]], namespace: dict[str, Any], module: types.ModuleType | None
+    ) -> list[str]:
+        """Adds what code names, and returns what it calls by another name than the part's."""
+        renamed = {}
+        for chain in chains:
+            if chain[0] in namespace:
+                part = self._reach(chain, namespace[chain[0]], module)
+                if part != chain[-1]:
+                    renamed[".".join(chain)] = part
+        return [f"{name} is {part}" for name, part in sorted(renamed.items())]
+
+    def _reach(self, chain: list[str], value: Any, holder: types.ModuleType | None) -> str:
+        """Adds what the expression a.b.c reads, as far as that can be followed, and returns its part's name."""
+        name = chain[0]
+        for position, attribute in enumerate(chain[1:], 1):
+            if isinstance(value, types.ModuleType):
+                if not is_local_module(value, self.root):
+                    self._patched(chain, position, value, holder)
+                    break
+                item = self._global(value, attribute)
+                if item is _MISSING:
+                    break
+                if value.__name__ != name:
+                    self._put(self._claim(value, *_names(name, holder)), f"module {value.__name__}")
+                name, value, holder = attribute, item, value
+            else:
+                item = self._datum(value, attribute)
+                if item is _MISSING:
+                    break
+                name, value = f"{self._claim(value, *_names(name, holder))}.{attribute}", item
+        return self.add(name, value, holder)
+
+    def _global(self, module: types.ModuleType, attribute: str) -> object:
+        """What a module of the project holds under a name."""
+        file = getattr(module, "__file__", None)
+        if file and not file.endswith(".py"):
+            self._file(file, "")
+        if attribute in vars(module):
+            return vars(module)[attribute]
+        maker = vars(module).get("__getattr__")
+        if maker is None:
+            return _MISSING
+        self.add("__getattr__", maker, module)
+        return _attribute(module, attribute)
+
+    def _datum(self, value: object, attribute: str) -> object:
+        """An attribute that is read without running code, so that the rest of its class or object does not matter."""
+        cls = value if isinstance(value, type) else type(value)
+        followed = self._is_own(cls) or cls.__module__.partition(".")[0] in ("types", "golden_tasks")
+        if not followed or type(value).__getattribute__ not in (object.__getattribute__, type.__getattribute__):
+            return _MISSING
+        item = inspect.getattr_static(value, attribute, _MISSING)
+        return _MISSING if hasattr(type(item), "__get__") else item
+
+    def _patched(self, chain: list[str], position: int, module: Any, holder: types.ModuleType | None) -> None:
+        """Adds a function of the project that was put in a library's place."""
+        for attribute in chain[position:]:
+            module = vars(module).get(attribute) if isinstance(module, types.ModuleType) else None
+        if isinstance(module, (types.FunctionType, type)) and self._is_own(module):
+            self.add(".".join(chain), module, holder)
+
+    def _by_text(self, name: str, node: ast.AST, namespace: dict[str, Any], module: types.ModuleType | None) -> None:
+        """Adds what code imports while it runs, and all that it may reach by a name in a text."""
+        before = set(self.parts)
+        for imported in code.imports(node, namespace.get("__package__") or ""):
+            self._imported(imported)
+        if self.parts.keys() - before:
+            self.conservative.append(f"{name} imports modules while it runs")
+        for call, text in code.calls_by_text(node):
+            if call in ("import_module", "__import__"):
+                self.conservative.append(f"{name} uses {call}")
+                self._imported(text) if text else self._whole(None, f"{name} uses {call}")
+            else:
+                self._whole(module if call != "sys.modules" else None, f"{name} uses {call}")
+
+    # Whole files
+
+    def _whole(self, module: types.ModuleType | None, why: str) -> None:
+        """Puts a module's file in, and those of the project that it imports; without a module, all that are loaded."""
+        self.conservative.append(why)
+        found = [module] if is_local_module(module, self.root) else list(sys.modules.values())
+        for one in found:
+            file = getattr(one, "__file__", None)
+            if file and is_local(file, self.root):
+                self._file(file, getattr(one, "__package__", None) or "")
+
+    def _file(self, file: str, package: str) -> None:
+        part = f"all of {shown(file, self.root)}"
+        if part in self.parts:
+            return
+        self.parts[part] = of_python_file(file)
+        for name in code.imports_of_file(file, package):
+            self._imported(name)
+
+    def _imported(self, name: str) -> None:
+        """Puts a module of the project in, and the packages that it lies in, whole."""
+        names = name.split(".")
+        for full in (".".join(names[:i]) for i in range(1, len(names) + 1)):
+            places, package = _places(full)
+            if not any(is_local(place, self.root) for place in places):
+                return  # a library's module is not imported just to look
+            for file in places[:1]:
+                if Path(file).is_file():
+                    self._file(file, package)
+
+    # Whose a thing is
+
+    def _is_own(self, value: types.FunctionType | type) -> bool:
+        """Whether a function or class is the project's own; one made from a text counts where it was made."""
+        if isinstance(value, types.FunctionType):
+            file = value.__code__.co_filename
+            if not file.startswith("<"):
+                return is_local(file, self.root)
+            return is_local_module(sys.modules.get(value.__globals__.get("__name__", "")), self.root)
+        if value.__module__ == "types" and _attribute(types, value.__qualname__) is not value:
+            return True  # made by a function of the library, which did not say for whom
+        return is_local_module(sys.modules.get(value.__module__), self.root)
+
+    def _is_library_function(self, value: object) -> bool:
+        return isinstance(value, types.FunctionType) and not self._is_own(value)
 
 
-def _tensor(value: Any) -> str | None:
-    import torch
-
-    if value.layout is not torch.strided or value.is_meta or value.is_quantized:
-        return None
-    held = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    size = held.numel() * held.element_size()
-    content = (ctypes.c_char * size).from_address(held.data_ptr()) if size else b""
-    return f"tensor {held.dtype} {list(held.shape)} {digest.of_bytes(memoryview(content))}"
+def _names(name: str, holder: types.ModuleType | None) -> list[str]:
+    """What a global may be called: its name, or that with the module's if the name is taken."""
+    return [name, f"{holder.__name__}.{name}"] if holder else [name]
 
 
-def _state(value: object) -> dict[str, object]:
-    """An instance's attributes, those in slots too."""
-    state = dict(getattr(value, "__dict__", {}))
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                state[slot] = getattr(value, slot)
-    return state
-
-
-@functools.lru_cache(maxsize=256)
-def _is_plain_python(cls: type) -> bool:
-    """Whether all that an instance holds is in its attributes: its class and their bases are written in Python."""
-    for base in cls.__mro__[:-1]:
-        try:
-            inspect.getsource(base)
-        except (OSError, TypeError):
-            return False
-    return True
-
-
-def _file_of(value: object) -> str | None:
-    if isinstance(value, types.FunctionType):
-        return value.__code__.co_filename
-    return getattr(sys.modules.get(getattr(value, "__module__", "") or ""), "__file__", None)
-
-
-def _shown(file: str, root: Path) -> str:
-    path = Path(file).resolve()
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-
-
-def _is_descriptor(value: object) -> bool:
-    return hasattr(type(value), "__get__")
-
-
-def _defaults(function: types.FunctionType) -> Iterator[tuple[str, object]]:
+def _inputs(function: types.FunctionType) -> Iterator[tuple[str, object]]:
+    """What a function holds beside its code: defaults, closure and attributes."""
+    compiled = vars(function).get("_torchdynamo_orig_callable")
+    if compiled is not None:  # by `torch.compile`, whose own state differs between processes
+        yield ".__wrapped__", compiled
+        return
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     values = function.__defaults__ or ()
-    yield from zip(names[len(names) - len(values) :], values, strict=True)
-    yield from (function.__kwdefaults__ or {}).items()
+    defaults = [*zip(names[len(names) - len(values) :], values, strict=True), *(function.__kwdefaults__ or {}).items()]
+    yield from ((f" default {key}", item) for key, item in defaults)
+    for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield f" closure {key}", cell.cell_contents
+        except ValueError:
+            continue  # a name that is not bound yet
+    yield from ((f".{key}", item) for key, item in sorted(vars(function).items()))
 
 
-@functools.lru_cache(maxsize=256)
-def _tree(file: str) -> ast.Module | None:
+def _attributes(cls: type) -> Iterator[tuple[str, object]]:
+    """A class's own attributes, without what Python or a library writes for it from what it declares."""
+    for key, item in vars(cls).items():
+        if key in _KEPT_IN_CLASSES or isinstance(item, _FIELDS) or _is_generated(cls, item):
+            continue
+        kept_by_enum = issubclass(cls, enum.Enum) and (key in cls.__members__ or key.startswith("_"))
+        if not kept_by_enum or (isinstance(item, types.FunctionType) and item.__module__ != "enum"):
+            yield key, item
+
+
+def _is_generated(cls: type, item: Any) -> bool:
+    made = getattr(item, "__func__", item)
+    if not isinstance(made, types.FunctionType):
+        return False
+    if made.__globals__.get("__name__") in ("collections", "dataclasses", "typing"):
+        return True
+    function = inspect.unwrap(made)
+    from_text = isinstance(function, types.FunctionType) and function.__code__.co_filename.startswith("<")
+    return from_text and made.__qualname__.startswith(f"{cls.__qualname__}.")
+
+
+def _unmangled(cls: type, key: str) -> str:
+    return key.removeprefix(f"_{cls.__name__.lstrip('_')}") if key.startswith("_") and "__" in key[1:] else key
+
+
+def _state(value: object, with_slots: bool) -> dict[str, object]:
+    """An object's attributes, those in slots too."""
+    state: dict[str, object] = {}
+    slotted = [cls for cls in type(value).__mro__ if with_slots and (cls in _BY_MEMBERS or not _is_c(cls))]
+    for cls in slotted:
+        for key, item in vars(cls).items():
+            if isinstance(item, types.MemberDescriptorType) and key not in state and not key.endswith("offset__"):
+                try:
+                    state[key] = item.__get__(value, cls)
+                except AttributeError:
+                    continue
+    with contextlib.suppress(AttributeError):
+        state.update((str(key), item) for key, item in object.__getattribute__(value, "__dict__").items())
+    if type(value).__name__ == "OptimizedModule":  # by `torch.compile`: see `_inputs`
+        return {"__wrapped__": value._orig_mod}  # type: ignore[attr-defined]
+    return {key: item for key, item in state.items() if key not in _ABOUT}
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_c(cls: type) -> bool:
+    """Whether a class is written in C, so that its objects may hold more than attributes."""
+    return cls is not object and any(
+        isinstance(item, _C_METHODS) and item.__objclass__ is cls for item in vars(cls).values()
+    )
+
+
+def _reduced(value: Any) -> tuple[object, ...] | None:
+    """What an object says that it can be made again from (as for `pickle`); None if it does not say."""
+    if type(value).__module__.partition(".")[0] == "torch":
+        return None  # its storages say where in memory they lie
     try:
-        return ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reduce = copyreg.dispatch_table.get(type(value))
+            made = reduce(value) if reduce else value.__reduce_ex__(4)
+    except Exception:
         return None
+    return tuple(list(item) if i > 2 and item else item for i, item in enumerate(made)) if type(made) is tuple else None
 
 
-def _nodes_of(function: types.FunctionType) -> Iterator[ast.AST]:
-    """The definition of a function in its file's tree; several lambdas on one line cannot be told apart, and all
-    are given."""
-    code = function.__code__
-    tree = _tree(code.co_filename)
-    if tree is None:
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
-            yield node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == code.co_firstlineno:
-                yield node
+def _says_nothing(key: str, item: object) -> bool:
+    """Whether an attribute of a library's object is a lock, or private and empty."""
+    empty = item is None or item is False or (isinstance(item, (list, tuple, dict, set, frozenset)) and not item)
+    return isinstance(item, LOCKS) or (key.startswith("_") and empty)
 
 
-def _globals_used(code: types.CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _globals_used(constant)
+def _attribute(module: types.ModuleType, name: str) -> object:
+    try:
+        return operator.attrgetter(name)(module)
+    except Exception:
+        return _MISSING
 
 
-def _chain(node: ast.AST) -> list[str] | None:
-    """`["a", "b", "c"]` for the expression a.b.c; None for another."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return [node.id, *reversed(names)]
+def _places(name: str) -> tuple[list[str], str]:
+    """Where a module's source is, a package's folders if it has none, and what its relative imports start from."""
+    module = sys.modules.get(name)
+    if module is not None:
+        file = getattr(module, "__file__", None)
+        return [file] if file else list(getattr(module, "__path__", ())), getattr(module, "__package__", None) or ""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return [], ""
+    if spec is None:
+        return [], ""
+    return [spec.origin] if spec.has_location and spec.origin else list(
+        spec.submodule_search_locations or ()
+    ), spec.parent or ""

@@ -60,7 +60,7 @@ def check_name(name: str) -> str | None:
         return "a case needs a name"
     if name == "all":
         return "'all' names the group of all cases"
-    wrong = sorted({c for c in name if c in _REFUSED or c.isspace()})
+    wrong = sorted({c for c in name if c in _REFUSED or c.isspace() or not c.isprintable()})
     if wrong or name.startswith((".", "-")):
         return f"{name!r} cannot name a case: leave out @ = : * ? [ ] / and blanks, and begin with no . or -"
     return None
@@ -72,14 +72,15 @@ def _read(file: str) -> str:
     except DiscoveryError as error:
         found = _Found(error=str(error))
     except SyntaxError as error:
-        found = _Found(error=f"{file}:{error.lineno}: {error.msg}; mend the file, no case in it can be read")
-    except ValueError as error:
-        found = _Found(error=f"{file}: {error}")
+        where = f"{file}:{error.lineno}" if error.lineno else file
+        found = _Found(error=f"{where}: {error.msg}; mend the file, no case in it can be read")
+    except (ValueError, RecursionError, MemoryError) as error:  # the last is what deep nesting ends in
+        found = _Found(error=f"{file}: {error or 'nested too deeply'}; mend the file, no case in it can be read")
     return msgspec.json.encode(found).decode()
 
 
 def _cases(file: str, tree: ast.Module) -> Iterator[CaseRef]:
-    has_main = any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in tree.body)
+    has_main = any(_is_main(node) for node in tree.body)
     for call in _module_level_calls(tree):
         where = f"{file}:{call.lineno}"
         name = call.args[0] if call.args else _keyword(call, "name")
@@ -98,24 +99,43 @@ def _cases(file: str, tree: ast.Module) -> Iterator[CaseRef]:
                 f"{where}: write programs of case {name.value!r} as a dict with a literal platform for each, "
                 'such as {"cpu": CppKernel("kernel.cpp")}'
             )
+        wrong = next((p for p in platforms if check_name(p) or platforms.count(p) > 1), None)
+        if wrong is not None:
+            raise DiscoveryError(
+                f"{where}: case {name.value!r} cannot have the platform {wrong!r}: name each platform once, "
+                "without @ = : * ? [ ] / and blanks"
+            )
         yield CaseRef(name.value, file, call.lineno, platforms, has_main)
 
 
 def _module_level_calls(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls of `Case` that run when the module is imported, in order."""
+    names = {"Case", *_other_names(tree)}
     waiting: list[ast.AST] = list(reversed(tree.body))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)) or _is_main(node):
             continue
         if isinstance(node, ast.Call):
             called = node.func
-            if (isinstance(called, ast.Name) and called.id == "Case") or (
+            if (isinstance(called, ast.Name) and called.id in names) or (
                 isinstance(called, ast.Attribute) and called.attr == "Case"
             ):
                 yield node
                 continue
         waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _other_names(tree: ast.Module) -> Iterator[str]:
+    """What `Case` is called where it is imported under another name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "golden_tasks":
+            yield from (alias.asname for alias in node.names if alias.name == "Case" and alias.asname)
+
+
+def _is_main(node: ast.AST) -> bool:
+    """Whether a statement runs only when the file is run as a script."""
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
 def _keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -126,7 +146,7 @@ def line_of(file: str, name: str) -> int | None:
     """The line of a kernel file that gives `name` its value, for messages; None if it is not found."""
     try:
         tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
@@ -146,4 +166,6 @@ def line_of(file: str, name: str) -> int | None:
 
 
 def _names(target: ast.expr, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name for node in ast.walk(target)
+    )

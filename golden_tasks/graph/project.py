@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,17 +50,27 @@ class Project:
     """The cases below a folder and the tasks that freeze, build, run and judge them.
 
     `kernels` are glob patterns of the files that declare cases, relative to the folder of the `dodo.py` that makes the
-    project. `timeout` ends a stage whose case says nothing else, in seconds.
+    project. `timeout` (seconds) and `memory` (bytes) limit each stage of a case that says nothing else: 600 seconds,
+    and as much memory as the machine has. `device` is the number of the device that runs are made on.
     """
 
-    def __init__(self, kernels: str | list[str] = "kernels/*.py", *, timeout: float = 600) -> None:
+    def __init__(
+        self,
+        kernels: str | list[str] = "kernels/*.py",
+        *,
+        timeout: float = 600,
+        memory: int | None = None,
+        device: int = 0,
+    ) -> None:
         dodo = sys._getframe(1).f_globals.get("__file__")
         self.root = Path(dodo).resolve().parent if dodo else Path.cwd()
         self.kernels = [kernels] if isinstance(kernels, str) else list(kernels)
         self.timeout = timeout
+        self.device = device
+        self.memory_limit = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.output = Path("build_output")
         (self.root / self.output).mkdir(exist_ok=True)
-        self.memory = Memory(self.output / ".digests.json")
+        self.digests = Memory(self.output / ".digests.json")
 
     @property
     def doit_config(self) -> dict[str, Any]:
@@ -78,7 +89,7 @@ class Project:
     def digest_of_source(self, file: str) -> str | None:
         """A file's digest, a Python file's in normal form; None if it is not there."""
         try:
-            return self.memory.get("source", file, python_or_bytes)
+            return self.digests.get("source", file, python_or_bytes)
         except OSError:
             return None
 
@@ -90,7 +101,7 @@ class Project:
         """All stages of all cases, as doit's task dictionaries. Raises `InvalidDodoFile` for what cannot be read."""
         files = sorted({str(path.relative_to(self.root)) for g in self.kernels for path in self.root.glob(g)})
         try:
-            cases = discover(files, self.memory)
+            cases = discover(files, self.digests)
         except DiscoveryError as error:
             raise InvalidDodoFile(str(error)) from None
         if not cases:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from typing import Any
 
@@ -12,8 +13,6 @@ from golden_tasks import records
 from golden_tasks.graph.tasks import Stage, Validate
 from golden_tasks.records import Verdict
 from golden_tasks.results import Status
-
-_REASON_WIDTH = 60
 
 
 class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
@@ -28,7 +27,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         self._judged: list[str] = []
         self._ran: set[tuple[str, str]] = set()  # (case, platform) that was executed or judged in this run
         self._failed: dict[tuple[str, str], tuple[Status, str]] = {}
-        self._width = 0
+        self._width = self._reason_width = 0
         self._colour = bool(getattr(outstream, "isatty", lambda: False)())
 
     def initialize(self, tasks: dict[str, Any], selected_tasks: list[str]) -> None:
@@ -42,6 +41,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
                 waiting.extend(reversed(tasks[name].task_dep))
         self._judged = [name for name in tasks if name in reached and isinstance(self._stages.get(name), Validate)]
         self._width = max((len(name) for name in reached if name in self._stages), default=0)
+        self._reason_width = min(60, max(20, shutil.get_terminal_size((100, 24)).columns - self._width - 16))
 
     def execute_task(self, task: Any) -> None:
         if task.name not in self._stages:
@@ -85,7 +85,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
     def complete_run(self) -> None:
         projects = {id(stage.project): stage.project for stage in self._stages.values()}
         for project in projects.values():
-            project.memory.save()
+            project.digests.save()
         if self._judged:
             self._table()
         if self.runtime_errors:
@@ -102,7 +102,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             self._ran.add((stage.case.name, stage.platform))
 
     def _line(self, mark: str, name: str, text: str, seconds: float | None) -> None:
-        shown = text if seconds is None else f"{text:<{_REASON_WIDTH}} {seconds:6.1f} s"
+        shown = text if seconds is None else f"{text:<{self._reason_width}} {seconds:6.1f} s"
         self.write(f"{self._paint(mark, mark == '.')}  {name:<{self._width}}   {shown}\n")
 
     def _table(self) -> None:

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import msgspec
 
 from golden_tasks import digest, isolation, records
-from golden_tasks.backends import Backend, available_backend
+from golden_tasks.backends import Backend, available_backend, backend_for
 from golden_tasks.fingerprint import of_python_file
+from golden_tasks.graph import locks
 from golden_tasks.graph.discovery import CaseRef, line_of
 from golden_tasks.isolation import ChildError
 from golden_tasks.records import (
@@ -44,7 +46,8 @@ _KEPT_FAILURES = 5
 class Inspection(Record, kw_only=True):
     """`inspect.json`: what was read to find contract, policy and programs."""
 
-    timeout: float
+    timeout: float | None
+    memory: int | None
 
 
 class Stage:
@@ -56,6 +59,8 @@ class Stage:
     verb: ClassVar[str]
     about: ClassVar[str]  # the sentence for a case in `doit list`
     raises: ClassVar[Status]  # the status if the user's code raises in this stage
+    reads: ClassVar[tuple[str, ...]] = ()  # the artefacts that it is made from
+    makes: ClassVar[tuple[str, ...]]  # the artefacts that it makes
     repeats: ClassVar[bool] = False  # whether `doit -a` runs it though it is current
 
     def __init__(self, project: Project, case: CaseRef, platform: str) -> None:
@@ -122,7 +127,7 @@ class Stage:
         line = line_of(self.case.file, name)
         where = f" ({self.case.file}:{line})" if line else ""
         kind = part.partition(" ")[0]
-        shown = name if kind in ("tile", "golden") else part
+        shown = name if kind in ("tile", "golden", "program") else part
         if old is None or new is None:
             return f"{shown} {'added' if old is None else 'removed'}{where}"
         if "blake3:" in old + new or len(old + new) > 60:
@@ -141,6 +146,18 @@ class Stage:
     def act(self, again: bool) -> dict[str, Any]:
         """Brings the artefact up to date, or with `again` makes it anew. Raises `Failure`, a recorded one too."""
         start = time.perf_counter()
+        with locks.held(self.folder, self._names(self.reads), self._names(self.makes)):
+            made = self._make_if_needed(again)
+            failure = self.failure()
+        if failure is not None:
+            raise failure
+        return {"made": made, "seconds": time.perf_counter() - start}
+
+    def _names(self, artefacts: tuple[str, ...]) -> list[str]:
+        """The names of artefacts' locks: those of a platform hold its name."""
+        return [name if name in ("inspection", "snapshot") else f"{name}@{self.platform}" for name in artefacts]
+
+    def _make_if_needed(self, again: bool) -> bool:
         made = False
         if self.stale() is not None or (again and self.repeats):
             made = True
@@ -155,10 +172,7 @@ class Stage:
                 raise Failure(self.raises, f"{error.raised}\n{error.traceback_text.rstrip()}") from None
             finally:
                 shutil.rmtree(self.beside, ignore_errors=True)
-        failure = self.failure()
-        if failure is not None:
-            raise failure
-        return {"made": made, "seconds": time.perf_counter() - start}
+        return made
 
     def child(self, function: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Calls a function of `work` in a child process, its output in `<verb>.log`."""
@@ -168,7 +182,8 @@ class Stage:
             f"{_WORK}:{function}",
             {"case": self.case.name, "file": self.case.file, **request},
             log=log,
-            timeout=inspection.timeout if inspection else self.project.timeout,
+            timeout=(inspection.timeout if inspection else None) or self.project.timeout,
+            memory=(inspection.memory if inspection else None) or self.project.memory_limit,
             **options,
         )
 
@@ -176,7 +191,7 @@ class Stage:
         for name, made in files.items():
             path = str(folder / name if folder else name)
             try:
-                if self.project.memory.file(path) != made:
+                if self.project.digests.file(path) != made:
                     return f"{path} was altered"
             except OSError:
                 return f"{path} is missing"
@@ -228,6 +243,7 @@ class Inspect(Stage):
     verb = "inspect"
     about = "Read {file}: contract, policy and programs."
     raises = Status.CASE_ERROR
+    makes = ("inspection",)
     repeats = True
 
     def parts(self) -> dict[str, str]:
@@ -266,6 +282,7 @@ class Inspect(Stage):
             environment=answer["environment"],
             made={str(path): digest.of_file(path) for path in files},
             timeout=answer["timeout"],
+            memory=answer["memory"],
         )
         records.write(self.folder / "inspect.json", inspection)
 
@@ -274,6 +291,8 @@ class Golden(Stage):
     verb = "golden"
     about = "Generate {name}'s inputs and compute its golden, as a pending snapshot."
     raises = Status.GOLDEN_ERROR
+    reads = ("inspection",)
+    makes = ("snapshot",)
 
     def parts(self) -> dict[str, str]:
         return self.contract().parts
@@ -305,7 +324,7 @@ class Golden(Stage):
         current = self.current()
         if current is None:
             return None
-        damage = layout.damage(*current, self.project.memory.file)
+        damage = layout.damage(*current, self.project.digests.file)
         return self._damaged(damage, current[0]) if damage else None
 
     def _without_manifest(self) -> Path | None:
@@ -347,6 +366,8 @@ class Compile(Stage):
     verb = "compile"
     about = "Build {name}'s program for {platform} into its runtime_dir."
     raises = Status.COMPILE_ERROR
+    reads = ("inspection",)
+    makes = ("build",)
     repeats = True
 
     def backend(self) -> Backend:
@@ -356,7 +377,7 @@ class Compile(Stage):
         program = self.program()
         if program.unavailable:
             raise Failure(Status.SKIPPED, program.unavailable)
-        return self.backend().parts(program, self.contract().arguments, self.project.memory.file)
+        return self.backend().parts(program, self.contract().arguments, self.project.digests.file)
 
     def record(self) -> Build | None:
         return records.read(self.place / "runtime" / "build.json", Build)
@@ -365,19 +386,37 @@ class Compile(Stage):
         return self._altered_files({**record.sources, **record.made}, self.place / "runtime")
 
     def make(self, parts: dict[str, str]) -> Path:
-        self.backend().compile(self.program(), self.contract().arguments, _empty(self.beside))
-        return self.beside
+        backend, program, arguments, place = (
+            self.backend(),
+            self.program(),
+            self.contract().arguments,
+            _empty(self.beside),
+        )
+        if backend.compiles_in_child:
+            request = {"program": program, "arguments": arguments, "place": str(place)}
+            self.child("compile", msgspec.to_builtins(request))
+        else:
+            backend.compile(program, arguments, place)
+        return place
 
     def keep(self, made: Path) -> None:
         build = _needed(made / "build.json", Build, f"doit compile:{self.label}")
         self._found(list(build.found))
         layout.replace_folder(made, self.place / "runtime")
 
+    def words(self, part: str, old: str | None, new: str | None) -> str:
+        name = part.removeprefix("source ")
+        if name != part:
+            return f"{next((s for s in self.program().sources if Path(s).name == name), name)} changed"
+        return super().words(part, old, new)
+
 
 class Execute(Stage):
     verb = "execute"
     about = "Run {name}'s build on {platform} over the snapshot's inputs."
     raises = Status.RUNTIME_ERROR
+    reads = ("inspection", "snapshot", "build")
+    makes = ("run",)
     repeats = True
 
     def parts(self) -> dict[str, str]:
@@ -391,16 +430,19 @@ class Execute(Stage):
 
     def make(self, parts: dict[str, str]) -> tuple[Path, dict[str, str], dict[str, Any]]:
         build, (snapshot, _) = self.build(), self.snapshot()
-        backend = available_backend(self.platform)
+        backend = backend_for(self.platform)
+        device = self.project.device
         place = _empty(self.beside)
         request = {
             "build": msgspec.to_builtins(build),
             "runtime_dir": str(self.place / "runtime"),
             "snapshot": str(snapshot),
             "place": str(place),
-            "device": 0,
+            "device": device,
         }
-        return place, parts, self.child("execute", request, environment=backend.child_environment(build))
+        lease = locks.device_lease(self.platform, device) if backend.leases_devices else nullcontext()
+        with lease:
+            return place, parts, self.child("execute", request, environment=backend.child_environment(build))
 
     def keep(self, made: tuple[Path, dict[str, str], dict[str, Any]]) -> None:
         place, parts, answer = made
@@ -419,6 +461,8 @@ class Validate(Stage):
     verb = "validate"
     about = "Hold {name}'s outputs on {platform} against the snapshot."
     raises = Status.CASE_ERROR
+    reads = ("inspection", "snapshot", "run")
+    makes = ("verdict",)
     repeats = True
 
     def parts(self) -> dict[str, str]:
@@ -483,6 +527,8 @@ class Capture(Stage):
     verb = "capture"
     about = "Publish {name}'s snapshot as data/, once a run on {platform} has proved it."
     raises = Status.STALE
+    reads = ("inspection", "build", "run", "verdict")
+    makes = ("snapshot",)
 
     def parts(self) -> dict[str, str]:
         return self.contract().parts

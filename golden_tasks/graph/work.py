@@ -19,7 +19,7 @@ from golden_tasks.backends import backend_for
 from golden_tasks.case import Case
 from golden_tasks.fingerprint.walk import is_local
 from golden_tasks.fingerprint.watch import watching
-from golden_tasks.inspection import contract_of, policy_of
+from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Policy, Program
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import tensors
@@ -46,6 +46,7 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
         "policy": msgspec.to_builtins(policy),
         "programs": msgspec.to_builtins(programs),
         "timeout": case.timeout,
+        "memory": case.memory,
         "modules": _modules(root, request["file"]),
         "files": sorted(watch.files),
         "environment": watch.variables,
@@ -72,6 +73,14 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
         "files": sorted(watch.files),
         "environment": watch.variables,
     }
+
+
+def compile(request: dict[str, Any]) -> dict[str, Any]:
+    """Builds a program of a backend that needs torch or the user's code for it, into the folder `place`."""
+    program = msgspec.convert(request["program"], Program)
+    arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
+    build = backend_for(program.platform).compile(program, arguments, Path(request["place"]))
+    return {"binary": build.binary}
 
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +157,8 @@ def _policy(case: Case) -> Policy:
 
 def _describe(case: Case, platform: str) -> Program:
     try:
-        return backend_for(platform).describe(case.program(platform), platform, case.tiles, {})
+        backend = backend_for(platform)
+        return program_of(backend, case.program(platform), platform, case.tiles, {}, Path.cwd())
     except Failure as failure:
         if failure.status is not Status.SKIPPED:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from golden_tasks.results import Failure, Status
 
 _TAIL_LINES = 15
+_LONGEST_WAIT = 0.1  # seconds
 _HARNESS = str(Path(__file__).resolve().parent.parent)
 _SCRIPTS_ONLY = ("GOLDEN_SAVE_DATA", "GOLDEN_DATA", "GOLDEN_RUNTIME_DIR")
 
@@ -38,13 +40,15 @@ def call(
     *,
     log: Path,
     timeout: float,
+    memory: int | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Calls `"module:function"` with `request` in a child process and returns its result.
 
-    `timeout` is in seconds. What the child prints, C code's output too, goes to `log`. `environment` holds variables
-    that the child needs from its start. Raises the `Failure` that the function raised, `Failure` with CRASHED or
-    TIMEOUT if it did not come back, and `ChildError` for another exception.
+    `timeout` is in seconds, `memory` in bytes, on top of what the child starts with. What the child prints, C code's
+    output too, goes to `log`. `environment` holds variables that the child needs from its start. Raises the `Failure`
+    that the function raised, `Failure` with CRASHED, TIMEOUT or OUT_OF_MEMORY if it did not come back, and
+    `ChildError` for another exception.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
@@ -55,6 +59,7 @@ def call(
             "request": request,
             "result": str(result_file),
             "log": str(log.resolve()),
+            "memory": memory,
             "folder": str(Path.cwd()),
             "environment": {**_inherited(), **(environment or {})},
         }
@@ -119,30 +124,30 @@ class _Forked:
     def __init__(self, order: dict[str, Any]) -> None:
         self._pid = 0
         self._connection = _connect(order["function"].partition(":")[0])
-        self._lines = self._connection.makefile("rb")
+        self._arrived = b""
         self._connection.sendall(json.dumps(order).encode() + b"\n")
 
     def wait(self, timeout: float) -> int | None:
         deadline = time.monotonic() + timeout
-        while True:
-            self._connection.settimeout(max(0.001, deadline - time.monotonic()))
-            try:
-                line = self._lines.readline()
-            except TimeoutError:
-                return None
-            if not line:
+        while time.monotonic() < deadline:
+            # Short waits: a signal that another thread of this process got interrupts none of ours.
+            if not select.select([self._connection], [], [], min(_LONGEST_WAIT, deadline - time.monotonic()))[0]:
+                continue
+            arrived = self._connection.recv(4096)
+            if not arrived:
                 return -signal.SIGKILL  # the server is gone, and every child with it
-            news = json.loads(line)
-            if "pid" in news:
+            *lines, self._arrived = (self._arrived + arrived).split(b"\n")
+            for line in lines:
+                news = json.loads(line)
+                if "returncode" in news:
+                    self._pid = 0  # the server has ended its group
+                    return int(news["returncode"])
                 self._pid = news["pid"]
-            else:
-                self._pid = 0  # the server has ended its group
-                return int(news["returncode"])
+        return None
 
     def end(self) -> None:
         if self._pid:
             _end_group(self._pid)
-        self._lines.close()
         self._connection.close()
 
 

@@ -7,14 +7,22 @@ import ctypes
 import faulthandler
 import json
 import os
+import resource
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from golden_tasks.results import Failure
+from golden_tasks.results import Failure, Status
 
+_ALLOCATION_FAILED = (
+    "MemoryError",
+    "bad_alloc",
+    "can't allocate memory",
+    "not enough memory",
+    "Cannot allocate memory",
+)
 _HARNESS = str(Path(__file__).resolve().parent.parent)
 
 
@@ -29,7 +37,9 @@ def serve(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     status = 0
     try:
-        answer = _answer(order["function"], order["request"])
+        if order["memory"] is not None:
+            _limit_memory(order["memory"])
+        answer = _answer(order["function"], order["request"], order["memory"])
         beside = Path(f"{order['result']}.new")
         beside.write_text(answer)
         beside.replace(order["result"])
@@ -45,15 +55,30 @@ def serve(order: dict[str, Any]) -> None:
     os._exit(status)
 
 
-def _answer(function: str, request: dict[str, Any]) -> str:
+def _answer(function: str, request: dict[str, Any], memory: int | None) -> str:
     module, _, name = function.partition(":")
     try:
         return json.dumps({"result": getattr(import_module(module), name)(request)})
-    except Failure as failure:
-        return json.dumps({"failure": failure.status.value, "message": failure.message})
     except Exception as error:
-        lines = traceback.format_exception_only(type(error), error)
-        return json.dumps({"raised": lines[-1].strip(), "traceback": _user_traceback(error)})
+        raised = traceback.format_exception_only(type(error), error)[-1].strip()
+        if memory is not None and any(words in raised for words in _ALLOCATION_FAILED):
+            said = f"needed more than its limit of {memory / 2**20:.0f} MiB: {raised}"
+            return json.dumps({"failure": Status.OUT_OF_MEMORY.value, "message": said})
+        if isinstance(error, Failure):
+            return json.dumps({"failure": error.status.value, "message": error.message})
+        return json.dumps({"raised": raised, "traceback": _user_traceback(error)})
+
+
+def _limit_memory(limit: int) -> None:
+    """Lets this process and what it starts have `limit` bytes of private memory more than it has now.
+
+    The kernel counts writable private mappings (RLIMIT_DATA, Linux 4.7 and later): heap, anonymous memory and stacks,
+    touched or not, but not the libraries' code. An allocation beyond it fails.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        ceiling = pages * resource.getpagesize() + limit
+        resource.setrlimit(resource.RLIMIT_DATA, (ceiling, ceiling))
 
 
 def _user_traceback(error: BaseException) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,18 +17,32 @@ from golden_tasks.results import Failure, Status
 
 _CANDIDATES = ("c++", "g++", "clang++")
 _SHOWN_LINES = 40
+_ERROR = re.compile(r"error: |undefined reference")
 
 
 def find() -> list[str] | None:
-    """The command that compiles C++: `$CXX`, else the first of c++, g++, clang++; None if there is none."""
+    """The command that compiles C++; None if there is none.
+
+    It is `$CXX`, else the first of c++, g++ and clang++, else the compiler of the extra `toolchain`.
+    """
     chosen = cxx()
     if chosen:
-        command = shlex.split(chosen)
-        return command if shutil.which(command[0]) else None
+        command = _words(chosen)
+        if not command or not shutil.which(command[0]):
+            return None
+        # It is called in other folders than the one that a relative path is meant from.
+        return [os.path.abspath(command[0]) if os.sep in command[0] else command[0], *command[1:]]
     for name in _CANDIDATES:
         if shutil.which(name):
             return [name]
-    return None
+    return _toolchain()
+
+
+def _toolchain() -> list[str] | None:
+    """The C++ compiler in the package `ziglang`, if that is installed; nothing of it is imported."""
+    package = importlib.util.find_spec("ziglang")
+    zig = Path(package.origin).parent / "zig" if package is not None and package.origin else None
+    return [str(zig), "c++"] if zig is not None and os.access(zig, os.X_OK) else None
 
 
 def unavailable() -> str | None:
@@ -34,7 +51,10 @@ def unavailable() -> str | None:
         return None
     if cxx():
         return f"CXX={cxx()} is no command that can be run: set CXX to a C++17 compiler, or unset it"
-    return f"no C++17 compiler was found ({', '.join(_CANDIDATES)}): install one, or set CXX to it"
+    return (
+        f"no C++17 compiler was found ({', '.join(_CANDIDATES)}): install one, set CXX to it, or "
+        "pip install 'golden-tasks[toolchain]'"
+    )
 
 
 def require() -> list[str]:
@@ -45,45 +65,80 @@ def require() -> list[str]:
     return command
 
 
-def binary(command: Sequence[str]) -> str:
-    """The file that a compiler command runs, behind links: what identifies the compiler."""
-    return str(Path(shutil.which(command[0]) or command[0]).resolve())
+def binaries(command: Sequence[str]) -> list[str]:
+    """The files that a compiler command runs, behind links (`ccache g++` runs two): what identifies the compiler."""
+    found = [shutil.which(word) for word in command if not word.startswith("-")]
+    return [str(Path(path).resolve()) for path in found if path]
 
 
 def identity(command: Sequence[str]) -> str:
     """The compiler's own words for what it is: the first line of `--version`."""
-    try:
-        call = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    except OSError as error:
-        return f"{command[0]}: {error.strerror}"
-    lines = (call.stdout or call.stderr).splitlines()
+    lines = _ask(command, "--version").splitlines()
     return lines[0].strip() if lines else command[0]
 
 
-def sanitizer_library(name: str) -> str | None:
-    """The path of a sanitizer's run-time library (`libasan.so`), as the compiler finds it."""
-    command = find()
-    if command is None:
-        return None
-    call = subprocess.run([*command, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
-    path = call.stdout.strip()
-    return path if Path(path).is_absolute() and Path(path).exists() else None
+def address_sanitizer(command: Sequence[str]) -> str | None:
+    """The path of the address sanitizer's shared library; None if the compiler has none."""
+    return _library(command, "asan") if _is_clang(command) else _path(command, "libasan.so")
 
 
-def call(command: Sequence[str], folder: Path, shown_as: dict[str, str]) -> None:
-    """Runs a compiler in a folder. Raises `Failure` with its messages, in which `shown_as` renames paths."""
+def linking_undefined_sanitizer(command: Sequence[str]) -> list[str]:
+    """The flags that give a shared library its undefined behaviour sanitizer: clang leaves that to the executable."""
+    library = _library(command, "ubsan_standalone") if _is_clang(command) else None
+    return ["-shared-libsan", f"-Wl,-rpath,{Path(library).parent}"] if library else []
+
+
+def call(command: Sequence[str], folder: Path) -> str | None:
+    """Runs a compiler in a folder; what it said if it failed, else None. Raises `Failure` if it cannot be run."""
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", env=environment)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", env=environment
+        )
     except OSError as error:
         raise Failure(Status.COMPILE_ERROR, f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode == 0:
-        return
+        return None
     said = (done.stderr or done.stdout).strip()
-    for path, name in shown_as.items():
-        said = said.replace(path, name)
-    lines = said.splitlines() or [f"{command[0]} ended with exit status {done.returncode} and said nothing"]
-    first = next((line for line in lines if "error" in line), lines[0])
+    return said or f"{command[0]} ended with exit status {done.returncode} and said nothing"
+
+
+def message(said: str) -> str:
+    """What a compiler said, its first error first."""
+    lines = said.splitlines()
+    lines = [line for line in lines if not line.startswith("In file included from orchestration/")] or lines
+    first = next((line for line in lines if _ERROR.search(line)), lines[0])
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more lines"]
-    raise Failure(Status.COMPILE_ERROR, "\n".join([first, *lines]))
+    return "\n".join(lines if first == lines[0] else [first, *lines])
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # an unclosed quote
+        return []
+
+
+def _is_clang(command: Sequence[str]) -> bool:
+    return "clang" in identity(command)
+
+
+def _library(command: Sequence[str], name: str) -> str | None:
+    """The path of one of clang's shared run-time libraries, which are named in two ways."""
+    machine = platform.machine()
+    return _path(command, f"libclang_rt.{name}-{machine}.so") or _path(command, f"libclang_rt.{name}.so")
+
+
+def _path(command: Sequence[str], library: str) -> str | None:
+    """Where a compiler finds a library; None if it has none of that name."""
+    path = Path(_ask(command, f"-print-file-name={library}").strip())
+    return str(path) if path.is_absolute() and path.exists() else None
+
+
+def _ask(command: Sequence[str], question: str) -> str:
+    try:
+        call = subprocess.run([*command, question], capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return call.stdout

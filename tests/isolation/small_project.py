@@ -1,0 +1,132 @@
+"""Projects of small cases that misbehave: each is `y = 2 * x` with some code of its own somewhere in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from conftest import Project
+
+KERNEL = """\
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+#include "golden_tasks.h"
+
+void {name}(gt::Tensor<const float, 1> x, gt::Tensor<float, 1> y) {{
+    {code}
+    for (int i = 0; i < SIZE; ++i) y(i) = 2 * x(i);
+}}
+"""
+CASE = """\
+import ctypes
+import os
+import subprocess
+import sys
+import time
+
+import torch
+
+from golden_tasks import Case, CppKernel, TensorSpec
+
+SIZE = 4
+{module}
+
+
+def build_specs():
+    {specs}
+    return [TensorSpec("x", (SIZE,), torch.float32, torch.randn), TensorSpec("y", (SIZE,), torch.float32, is_output=True)]
+
+
+def golden_{name}(values):
+    {golden}
+    values["y"][:] = 2 * values["x"]
+
+
+case = Case(
+    "{name}",
+    specs=build_specs,
+    golden=golden_{name},
+    programs={{"cpu": CppKernel("{name}.cpp", function="{name}")}},
+    tiles={{"SIZE": SIZE}},
+    {limits}
+)
+
+if __name__ == "__main__":
+    case.main()
+"""
+
+
+class SmallProject(Project):
+    """A project whose cases are written by the test, with a folder for temporary files of its own."""
+
+    def __init__(self, folder: Path, config: str = "") -> None:
+        super().__init__(folder, ())
+        self.edit("dodo.py", 'kernels="kernels/*.py"', f'kernels="kernels/*.py", {config}')
+        self.temporary = folder.parent / f"{folder.name}_tmp"
+        self.temporary.mkdir()
+        self.environment = {
+            **os.environ,
+            "CXX": str(self.counters / "c++"),
+            "TMPDIR": str(self.temporary),
+            "CXXFLAGS": "",
+        }
+
+    def case(
+        self, name: str, *, kernel: str = "", golden: str = "", specs: str = "", module: str = "", limits: str = ""
+    ) -> None:
+        """Writes a case; each text is code for a place in it."""
+        text = CASE.format(
+            name=name, module=module, specs=specs or "pass", golden=golden or "pass", limits=limits and f"{limits},"
+        )
+        self.path(f"kernels/{name}.py").write_text(text)
+        self.path(f"kernels/{name}.cpp").write_text(KERNEL.format(name=name, code=kernel))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Starts `doit` as a terminal or a supervisor would: in a process group of its own, Ctrl-C not ignored."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "doit", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    def doit(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return super().doit(*arguments, env={**self.environment, **(env or {})})
+
+    def processes(self) -> dict[int, str]:
+        """All processes that work in the project's folder: their command lines by id."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "cwd").readlink().is_relative_to(self.folder):
+                    found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+        return found
+
+    def left(self, seconds: float = 2.0) -> dict[int, str]:
+        """The project's processes once two seconds have passed, or none is left."""
+        deadline = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return left
+
+    def remains(self) -> list[str]:
+        """What no run may leave behind: half-made artefacts and temporary files of ours."""
+        half = [p for end in ("new", "old", "result") for p in self.path("build_output").rglob(f"*.{end}")]
+        return [str(path) for path in [*half, *self.temporary.glob("golden_tasks*")]]
