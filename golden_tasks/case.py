@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from golden_tasks.backends import default_platform
 from golden_tasks.results import Failure, Status
@@ -24,6 +24,8 @@ class Case:
     comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` (seconds) and
     `memory` (bytes) limit each stage of the case; without them the project's limits hold.
     """
+
+    declared: ClassVar[list[Case]] = []  # all cases of this process, in the order of their declaration
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Case:
         self.memory = memory
         namer = sys._getframe(1).f_globals.get("__file__")
         self.file = Path(namer).resolve() if namer else None
+        Case.declared.append(self)
 
     def __repr__(self) -> str:
         return f"Case({self.name!r}, platforms={list(self.programs)})"

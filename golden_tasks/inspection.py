@@ -54,10 +54,12 @@ def _torch_defaults() -> dict[str, str]:
 def policy_of(rtol: float, atol: float, comparators: Mapping[str, Callable[..., Any]], root: Path) -> Policy:
     """How outputs are judged: tolerances, and every comparator with its arguments."""
     parts = {"rtol": repr(float(rtol)), "atol": repr(float(atol))}
+    conservative: list[str] = []
     for output, comparator in comparators.items():
         found = fingerprint(comparator, getattr(comparator, "__name__", "comparator"), root)
         parts.update({f"comparator of {output}: {part}": value for part, value in found.parts.items()})
-    return Policy(rtol=rtol, atol=atol, comparators=sorted(comparators), parts=parts)
+        conservative += [f"comparator of {output}: {what}" for what in found.conservative]
+    return Policy(rtol=rtol, atol=atol, comparators=sorted(comparators), parts=parts, conservative=conservative)
 
 
 def program_of(
@@ -74,8 +76,9 @@ def program_of(
     """
     described = backend.describe(program, platform, tiles, options)
     for name, reached in backend.reaches(program).items():
-        parts = fingerprint(reached, name, root).parts
-        described.parts.update({f"program {part}": value for part, value in parts.items()})
+        found = fingerprint(reached, name, root)
+        described.parts.update({f"program {part}": value for part, value in found.parts.items()})
+        described.conservative += [f"program {what}" for what in found.conservative]
     return described
 
 

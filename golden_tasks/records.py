@@ -63,6 +63,7 @@ class Policy(msgspec.Struct, kw_only=True):
     atol: float
     comparators: list[str] = []  # the outputs that have a comparator of their own
     parts: dict[str, str]
+    conservative: list[str] = []  # as in a contract
 
 
 class Program(msgspec.Struct, kw_only=True):
@@ -76,6 +77,7 @@ class Program(msgspec.Struct, kw_only=True):
     plan: dict[str, Any] = {}  # what the backend compiles from
     sources: list[str] = []  # files whose contents the build depends on
     parts: dict[str, str] = {}
+    conservative: list[str] = []  # as in a contract
 
 
 class Build(Record, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -239,3 +240,46 @@ def test_a_run_whose_outputs_were_altered_is_run_again(replayed: Project) -> Non
     assert done.returncode == 0
     assert stages_run(done.stdout) == ["execute:matmul"]
     assert "c.pt is missing" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["kernels/matmul.py", "kernels/reference.py"])
+def test_an_edit_of_the_same_length_and_time_is_imported_anew(project: Project, name: str) -> None:
+    """Python takes a cached .pyc for current by the source's size and time in seconds; a stage must not."""
+    import os
+
+    cached = {"PYTHONDONTWRITEBYTECODE": ""}
+    project.path("kernels/reference.py").write_text(
+        "EXTRA = 0.00002\n\n\ndef product(a, b):\n    return a @ b + EXTRA\n"
+    )
+    project.edit(KERNEL, "import torch\n", "import torch\nfrom reference import product\nSHIFT = 0.00002\n")
+    project.edit(KERNEL, BODY, 'values["c"][:] = product(values["a"], values["b"]) + SHIFT')
+    project.run(sys.executable, "-c", "import sys; sys.path.insert(0, 'kernels'); import matmul", env=cached)
+    assert list(project.path("kernels").rglob("*.pyc"))
+    assert project.doit(env=cached).returncode == 0
+    stamp = project.path(name).stat()
+
+    project.edit(name, "0.00002", "0.00003")
+    os.utime(project.path(name), ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    done = project.doit(env=cached)
+
+    assert "golden:matmul" in stages_run(done.stdout)
+    assert "2e-05 -> 3e-05" in done.stdout
+
+
+def test_a_module_that_the_golden_function_imports_while_it_runs_counts(project: Project) -> None:
+    project.path("kernels/late.py").write_text("EXTRA = 0.00001\n")
+    project.edit(KERNEL, BODY, f"import importlib\n    {BODY} + importlib.import_module('la' + 'te').EXTRA")
+    assert project.doit().returncode == 0
+
+    project.edit("kernels/late.py", "0.00001", "0.00002")
+    done = project.doit()
+
+    assert "golden:matmul" in stages_run(done.stdout) and "kernels/late.py changed" in done.stdout
+
+
+def test_a_variable_that_the_kernel_file_sets_itself_does_not_make_it_stale(project: Project) -> None:
+    project.edit(KERNEL, "import torch\n", "import os\n\nimport torch\n\nos.environ['MODE'] = 'fast'\n")
+    project.edit(KERNEL, BODY, f"assert os.environ['MODE'] == 'fast'\n    {BODY}")
+    assert project.doit().returncode == 0
+
+    assert stages_run(project.doit().stdout) == []

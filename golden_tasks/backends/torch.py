@@ -6,7 +6,6 @@ those tile parameters as keywords that it has parameters for. A build is a copy 
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import os
@@ -16,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -160,12 +160,10 @@ def _load(work_dir: Path, build: Build) -> Callable[..., object]:
     if home not in sys.path:
         sys.path.insert(0, home)
     name = f"_golden_tasks_build_{digest.of_text(f'{path} {build.binary}')[7:15]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise Failure(Status.COMPILE_ERROR, f"{path} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # from its source, never from a cached .pyc
     function = getattr(module, plan["function"], None)
     if function is None:
         raise Failure(Status.COMPILE_ERROR, f"{path} has no function {plan['function']!r}")

@@ -15,8 +15,11 @@ _INSTALLED = {Path(sysconfig.get_path(kind)).resolve() for kind in _KINDS}
 
 @functools.lru_cache(maxsize=4096)
 def is_local(file: str | None, root: Path) -> bool:
-    """Whether a source file is the project's own: below its folder, and neither installed nor the harness itself."""
-    if not file or file.startswith("<"):
+    """Whether a source file is the project's own: below its folder, and neither installed nor the harness itself.
+
+    Some modules name a file that is none: `torch.ops` says `_ops.py`.
+    """
+    if not file or file.startswith("<") or not (os.path.isabs(file) or os.path.exists(file)):
         return False
     path = Path(file).resolve()
     return (

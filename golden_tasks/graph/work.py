@@ -5,11 +5,9 @@ Each function takes and returns plain JSON data; paths are relative to the proje
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -17,6 +15,7 @@ import msgspec
 from golden_tasks import stages
 from golden_tasks.backends import backend_for
 from golden_tasks.case import Case
+from golden_tasks.fingerprint.imports import import_from_source, module_from_file
 from golden_tasks.fingerprint.walk import is_local
 from golden_tasks.fingerprint.watch import watching
 from golden_tasks.inspection import contract_of, policy_of, program_of
@@ -55,11 +54,13 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
 
 def golden(request: dict[str, Any]) -> dict[str, Any]:
     """Generates the inputs and computes the golden, into the folder `place`."""
-    place = Path(request["place"])
+    root, place = Path.cwd(), Path(request["place"])
+    environment = dict(os.environ)
     case = _load(request["file"], request["case"])
     specs = _specs(case)
+    before = _modules(root, request["file"])
     _same(request["parts"], _contract(case, specs).parts, case)
-    with watching(Path.cwd()) as watch:
+    with watching(root, environment) as watch:
         stages.seed_everything(case.seed)
         try:
             inputs = stages.make_inputs(specs)
@@ -70,13 +71,14 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "files_made": msgspec.to_builtins(files),
         "origin": tensors.origin(),
-        "files": sorted(watch.files),
+        "files": sorted({*watch.files, *_modules(root, request["file"])} - set(before)),
         "environment": watch.variables,
     }
 
 
 def compile(request: dict[str, Any]) -> dict[str, Any]:
     """Builds a program of a backend that needs torch or the user's code for it, into the folder `place`."""
+    import_from_source(Path.cwd())
     program = msgspec.convert(request["program"], Program)
     arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
     build = backend_for(program.platform).compile(program, arguments, Path(request["place"]))
@@ -85,6 +87,7 @@ def compile(request: dict[str, Any]) -> dict[str, Any]:
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:
     """Runs a build on a snapshot's inputs and saves the outputs below `place`."""
+    import_from_source(Path.cwd())
     build = msgspec.convert(request["build"], Build)
     arguments = build.arguments
     inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
@@ -116,27 +119,15 @@ def _load(file: str, name: str) -> Case:
     sys.argv = [file]
     sys.path.insert(0, str(path.parent))
     stages.seed_everything(0)  # a module-level random constant is the same in every child
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise Failure(Status.CASE_ERROR, f"{file} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    import_from_source(Path.cwd())
     try:
-        spec.loader.exec_module(module)
+        module_from_file(path.stem, path)
     except ModuleNotFoundError as error:
         raise Failure(Status.CASE_ERROR, f"{file} cannot be imported: {error}") from error
-    case = next((c for c in _cases_in(module) if c.name == name), None)
+    case = next((c for c in Case.declared if c.name == name and c.file == path), None)
     if case is None:
         raise Failure(Status.STALE, f"{file} declares no case {name!r} any more: run doit again")
     return case
-
-
-def _cases_in(module: ModuleType) -> list[Case]:
-    found = []
-    for value in vars(module).values():
-        items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-        found += [item for item in items if isinstance(item, Case)]
-    return found
 
 
 def _specs(case: Case) -> list[Spec]:
