@@ -6,12 +6,39 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from golden_tasks.backends import default_platform
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import Spec
+
+
+def _is_positive(value: object) -> bool:
+    return value is None or (isinstance(value, Real) and float(value) > 0)
+
+
+def _is_mapping(value: object) -> bool:
+    return value is None or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value))
+
+
+_OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("specs", callable, "a function that returns the list of specs"),
+    ("golden", callable, "a function that fills the outputs among {name: tensor or scalar}"),
+    ("programs", lambda value: isinstance(value, Mapping), "a dict of a program for each platform"),
+    ("tiles", _is_mapping, "a dict of a value for each tile parameter's name"),
+    ("rtol", lambda value: isinstance(value, Real), "a number"),
+    ("atol", lambda value: isinstance(value, Real), "a number"),
+    (
+        "compare_fn",
+        lambda value: _is_mapping(value) and all(map(callable, (value or {}).values())),
+        "a dict of a comparator for each output's name",
+    ),
+    ("seed", lambda value: isinstance(value, Integral), "a whole number"),
+    ("timeout", _is_positive, "a number of seconds above 0"),
+    ("memory", _is_positive, "a number of bytes above 0"),
+)
 
 
 class Case:
@@ -23,6 +50,8 @@ class Case:
     platform is used. `tiles` are the program's parameters with their defaults. `rtol`, `atol` and `compare_fn` (a
     comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` (seconds) and
     `memory` (bytes) limit each stage of the case; without them the project's limits hold.
+
+    Raises `TypeError` for an option of another kind than that.
     """
 
     declared: ClassVar[list[Case]] = []  # all cases of this process, in the order of their declaration
@@ -42,6 +71,10 @@ class Case:
         timeout: float | None = None,
         memory: int | None = None,
     ) -> None:
+        given = locals()
+        for option, fits, wanted in _OPTIONS:
+            if not fits(given[option]):
+                raise TypeError(f"case {name!r}: {option} is {given[option]!r}: give {wanted}")
         self.name = name
         self.specs = specs
         self.golden = golden

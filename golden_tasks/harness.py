@@ -19,7 +19,7 @@ from golden_tasks import digest, environment, records, stages
 from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for
 from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Manifest, Program, Proof
-from golden_tasks.results import Failure, RunResult, Status
+from golden_tasks.results import Failure, RunResult, Status, of_os_error
 from golden_tasks.snapshot import layout, tensors
 from golden_tasks.specs import Spec, arguments_of
 from golden_tasks.validation import Comparator, validate_golden
@@ -59,8 +59,9 @@ def run(
     The environment reaches scripts that wire none of this: `GOLDEN_SAVE_DATA=1`, `GOLDEN_DATA`, `GOLDEN_RUNTIME_DIR`.
 
     Returns a failed result for a mismatch, missing or damaged files and a `runtime_dir` that does not fit. Raises
-    `ValueError` for an unknown platform, `TypeError` for an unknown configuration key, `Failure` if compiling or the
-    kernel fails; what the golden function, an initialiser or a comparator raises passes through.
+    `ValueError` for an unknown platform, `TypeError` for an unknown configuration key, either for specs that cannot
+    be, `Failure` if compiling or the kernel fails or a file cannot be written; what the golden function, an
+    initialiser or a comparator raises passes through.
     """
     return _run("compile", "output_dir", **locals())
 
@@ -89,7 +90,7 @@ def run_jit(
 def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object]) -> RunResult:
     """Runs a case once with the options of `add_arguments` and returns the result.
 
-    Raises `Failure` for a platform that cannot be used and for names that cannot be arguments, and what `run` raises.
+    Raises `Failure` for a platform that cannot be used and for specs that cannot be, and what `run` raises.
     """
     seed = case.seed if options.seed is None else options.seed
     stages.seed_everything(seed)
@@ -97,9 +98,10 @@ def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object
     program = case.program(options.platform)
     backend_for(options.platform)
     try:
-        contract = contract_of(case.name, specs, case.golden, seed, Path.cwd())
-    except ValueError as error:
+        arguments_of(specs)
+    except (TypeError, ValueError) as error:
         raise Failure(Status.CASE_ERROR, str(error)) from error
+    contract = contract_of(case.name, specs, case.golden, seed, _project_of(case))
     return _run(
         "compile",
         "output_dir",
@@ -118,6 +120,12 @@ def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object
         seed=seed,
         contract=contract,
     )
+
+
+def _project_of(case: Case) -> Path:
+    """The folder of a case's project: the nearest one above its file with a `dodo.py`, else the current folder."""
+    above = case.file.parents if case.file is not None else ()
+    return next((folder for folder in above if (folder / "dodo.py").is_file()), Path.cwd())
 
 
 @dataclass
@@ -160,6 +168,8 @@ def _run(
         check_policy(rtol, atol, compare_fn or {}, [a.name for a in arguments if a.is_output])
         compile_options = dict(compile_cfg or {})
         place = compile_options.pop(folder_key, None)
+        if golden_data and not compile_only:
+            _check_saved(Path(golden_data), arguments)
         known = ("tiles", *backend.options)
         unknown = [name for name in compile_options if name not in known]
         if unknown:
@@ -193,7 +203,8 @@ def _run(
         if golden.saved is not None and golden.manifest is not None:
             policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
             golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
-            layout.write_manifest(golden.saved, golden.manifest)
+            with _writing():
+                layout.write_manifest(golden.saved, golden.manifest)
         return _finish(RunResult(True, work_dir=work_dir), start)
     except (_Refused, GoldenMismatch) as error:
         return _finish(RunResult(False, str(error), work_dir=work_dir), start)
@@ -219,6 +230,15 @@ def _stage(name: str) -> Iterator[None]:
     print(f"[RUN] {name} done ({time.perf_counter() - start:.2f}s)", flush=True)
 
 
+@contextmanager
+def _writing() -> Iterator[None]:
+    """What cannot be written is a failure in the user's words."""
+    try:
+        yield
+    except OSError as error:
+        raise of_os_error(error) from error
+
+
 def _finish(result: RunResult, start: float, note: str = "") -> RunResult:
     result.execution_time = time.perf_counter() - start
     if note:
@@ -242,6 +262,7 @@ def _backend(runtime_cfg: Mapping[str, Any] | None) -> tuple[Backend, str, int]:
         raise ValueError(failure.message) from None
 
 
+@_writing()
 def _compile(
     backend: Backend, described: Program, arguments: Sequence[Argument], name: str, place: str | Path | None
 ) -> tuple[Path, Build]:
@@ -288,14 +309,18 @@ def _new_folder(parent: Path, name: str) -> Path:
             number += 1
 
 
+@_writing()
 def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
     """The build in a `runtime_dir`, rebuilt if its sources were edited. Raises `_Refused` if it does not fit."""
-    if not work_dir.is_dir():
+    if not work_dir.exists():
         raise _Refused(f"runtime_dir does not exist: {work_dir}")
     build = records.read(work_dir / "build.json", Build)
     if build is None or build.backend != backend.name:
+        places = (work_dir.parent, work_dir / "runtime", work_dir / described.platform / "runtime")
+        near = [place for place in places if (place / "build.json").is_file()]
         raise _Refused(
             f"runtime_dir {work_dir} holds no build for {described.platform}: build.json is missing or not one"
+            f"{_hint(work_dir, near)}"
         )
     different = _difference(build.arguments, arguments)
     if different:
@@ -351,7 +376,8 @@ def _inputs(
 ) -> dict[str, torch.Tensor]:
     if golden_data:
         folder = Path(golden_data)
-        _check_saved(folder, arguments)
+        if not (folder / layout.MANIFEST).exists():
+            print(f"[RUN]   origin unverified: {folder} has no manifest", flush=True)
         print(f"[RUN]   cache hit: {folder / 'in'}", flush=True)
         return tensors.load_inputs(folder, arguments)
     with _stage("generate inputs"):
@@ -367,16 +393,23 @@ def _check_saved(folder: Path, arguments: Sequence[Argument]) -> None:
     """Raises `_Refused` unless a snapshot holds every file that the arguments need, as its manifest says."""
     missing = layout.missing(folder, arguments)
     if missing:
-        raise _Refused(f"golden_data is missing files: {missing}")
+        near = [near for near in (folder / "data", *folder.parents[:2]) if not layout.missing(near, arguments)]
+        raise _Refused(f"golden_data is missing files: {missing}{_hint(folder, near)}")
     manifest = layout.read_manifest(folder)
-    if manifest is None:
-        if (folder / layout.MANIFEST).exists():
-            raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
-        print(f"[RUN]   origin unverified: {folder} has no manifest", flush=True)
-        return
-    damage = layout.damage(folder, manifest, digest.of_file)
+    if manifest is None and (folder / layout.MANIFEST).exists():
+        raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
+    damage = layout.damage(folder, manifest, digest.of_file) if manifest else []
     if damage:
         raise _Refused("; ".join(damage))
+
+
+def _hint(folder: Path, near: Sequence[Path]) -> str:
+    """What may have been meant by a folder that is not the right one."""
+    if near:
+        return f"; did you mean {near[0]}?"
+    if folder.is_dir():
+        return ""
+    return f"; {folder} is no folder" if folder.exists() else f"; there is no folder {folder}"
 
 
 def _golden(
@@ -410,6 +443,7 @@ def _new_data_folder(work_dir: Path, name: str) -> Path:
     return data if not data.exists() else _new_folder(Path(OUTPUT), name) / "data"
 
 
+@_writing()
 def _save(
     data: Path,
     name: str,

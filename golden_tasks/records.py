@@ -180,6 +180,9 @@ def write(path: str | os.PathLike[str], record: object) -> None:
     try:
         beside.write_bytes(encode(record))
         beside.replace(path)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None  # a full disk names no file, and ours is of no use to a user
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

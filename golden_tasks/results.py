@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -42,6 +43,30 @@ class Failure(Exception):
 
     def __reduce__(self) -> tuple[type[Failure], tuple[Status, str]]:
         return type(self), (self.status, self.message)
+
+
+_FULL = "free some space there and run again"
+_LOCKED = "make it writable"
+_OCCUPIED = "something else is in its place: remove that"
+_MENDS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "raise the limit on a file's size (ulimit -f)",
+    errno.EROFS: _LOCKED,
+    errno.EACCES: _LOCKED,
+    errno.EPERM: _LOCKED,
+    errno.EEXIST: _OCCUPIED,
+    errno.EISDIR: _OCCUPIED,
+    errno.ENOTDIR: _OCCUPIED,
+}
+
+
+def of_os_error(error: OSError) -> Failure:
+    """The failure (STALE: the artefact is not made) of what could not be written: which file, why, what mends it."""
+    where = error.filename2 or error.filename
+    mend = _MENDS.get(error.errno or 0)
+    words = [str(where) if where else "", error.strerror or str(error), mend or ""]
+    return Failure(Status.STALE, ": ".join(word for word in words if word))
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
@@ -15,6 +16,7 @@ Initialiser = Callable[..., Any]
 InitValue = int | float | torch.Tensor | Initialiser | None
 Spec = Union["TensorSpec", "ScalarSpec"]
 
+_LONGEST_NAME = 200  # bytes; file systems take 255, and ".pt" and more is added
 _SHAPED = (torch.randn, torch.rand, torch.zeros, torch.ones)
 _INTEGERS: dict[torch.dtype, tuple[int, int, Any]] = {
     torch.int8: (-(2**7), 2**7 - 1, ctypes.c_int8),
@@ -23,6 +25,10 @@ _INTEGERS: dict[torch.dtype, tuple[int, int, Any]] = {
     torch.uint8: (0, 2**8 - 1, ctypes.c_uint8),
 }
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+class InitialValueError(ValueError):
+    """An initial value that cannot be the tensor that its spec describes."""
 
 
 class TensorSpec:
@@ -65,20 +71,44 @@ class TensorSpec:
         return self.is_output and self.init_value is not None
 
     def create_tensor(self) -> torch.Tensor:
-        """The initial tensor. Raises `TypeError` for an initial value of an unknown kind."""
+        """The initial tensor.
+
+        Raises `TypeError` for an initial value of an unknown kind and `InitialValueError` for one that does not become
+        a tensor of the spec's dtype; what a callable raises passes through.
+        """
+        self.check()
+        given, shape = self.init_value, tuple(self.shape)
+        shaped = any(given is function for function in _SHAPED)
+        value = given() if callable(given) and not shaped else given
+        try:
+            if given is None:
+                return torch.zeros(shape, dtype=self.dtype)
+            if shaped:
+                return given(shape, dtype=self.dtype)  # type: ignore[operator,no-any-return]
+            if isinstance(given, (int, float)):
+                return torch.full(shape, given, dtype=self.dtype)
+            if isinstance(given, torch.Tensor):
+                return given.to(self.dtype)
+            return torch.as_tensor(value, dtype=self.dtype)
+        except (TypeError, ValueError, RuntimeError) as error:
+            wanted = f"{dtype_name(self.dtype)} {self.shape}"
+            raise InitialValueError(f"the initial value of {self.name!r} cannot become {wanted}: {error}") from error
+
+    def check(self) -> None:
+        """Raises `TypeError` for a shape, dtype or initial value that cannot be, `ValueError` for a negative size."""
+        if not isinstance(self.dtype, torch.dtype):
+            raise TypeError(f"the dtype of {self.name!r} is {self.dtype!r}: give a torch.dtype such as torch.float32")
+        sizes = list(self.shape)
+        if not all(hasattr(size, "__index__") for size in sizes):
+            raise TypeError(f"the shape of {self.name!r} is {sizes}: give whole numbers")
+        if any(size < 0 for size in sizes):
+            raise ValueError(f"the shape of {self.name!r} is {sizes}: give no negative size")
         value = self.init_value
-        shape = tuple(self.shape)
-        if value is None:
-            return torch.zeros(shape, dtype=self.dtype)
-        if isinstance(value, (int, float)):
-            return torch.full(shape, value, dtype=self.dtype)
-        if isinstance(value, torch.Tensor):
-            return value.to(self.dtype)
-        if any(value is shaped for shaped in _SHAPED):
-            return value(shape, dtype=self.dtype)  # type: ignore[no-any-return]
-        if callable(value):
-            return torch.as_tensor(value(), dtype=self.dtype)
-        raise TypeError(f"Unsupported init_value type for tensor {self.name!r}: {type(value).__name__}")
+        if not (value is None or isinstance(value, (int, float, torch.Tensor)) or callable(value)):
+            raise TypeError(
+                f"Unsupported init_value type for tensor {self.name!r}: {type(value).__name__}; "
+                "give a number, a tensor or a function"
+            )
 
     def __repr__(self) -> str:
         kind = "inout" if self.is_inout else "out" if self.is_output else "in"
@@ -170,7 +200,14 @@ def argument_of(spec: Spec) -> Argument:
 
 
 def arguments_of(specs: Sequence[Spec]) -> tuple[Argument, ...]:
-    """The specs as plain data. Raises `ValueError` for names that are empty, doubled or no file's name."""
+    """The specs as plain data.
+
+    Raises `TypeError` if they are no list of specs or hold something that cannot be, `ValueError` for names that are
+    empty, doubled or no file's name, and for negative sizes.
+    """
+    if not isinstance(specs, Sequence) or isinstance(specs, str):
+        given = "None" if specs is None else f"of type {type(specs).__name__}"
+        raise TypeError(f"the specs are {given}: return a list of TensorSpec and ScalarSpec")
     seen: set[str] = set()
     for position, spec in enumerate(specs):
         if not isinstance(spec, (TensorSpec, ScalarSpec)):
@@ -178,9 +215,13 @@ def arguments_of(specs: Sequence[Spec]) -> tuple[Argument, ...]:
         name = spec.name
         if not isinstance(name, str) or not name or name in (".", "..") or any(c in name for c in "/\\\0"):
             raise ValueError(f"argument {position + 1}: {name!r} cannot name an argument, since it names a file too")
+        if len(os.fsencode(name)) > _LONGEST_NAME:
+            raise ValueError(f"argument {position + 1}: a name of {len(name)} letters is too long for a file")
         if name in seen:
-            raise ValueError(f"two arguments are named {name!r}")
+            raise ValueError(f"two arguments are named {name!r}: rename one of them")
         seen.add(name)
+        if isinstance(spec, TensorSpec):
+            spec.check()
     if not seen:
-        raise ValueError("there are no specs")
+        raise ValueError("there are no specs: give a TensorSpec or ScalarSpec for each of the kernel's parameters")
     return tuple(argument_of(spec) for spec in specs)

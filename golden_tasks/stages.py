@@ -13,7 +13,7 @@ import torch
 from golden_tasks.backends import Backend
 from golden_tasks.records import Argument, Build
 from golden_tasks.results import Failure, Status
-from golden_tasks.specs import ScalarSpec, Spec, TensorSpec, dtype_name
+from golden_tasks.specs import InitialValueError, ScalarSpec, Spec, TensorSpec, dtype_name
 
 GoldenFunction = Callable[[dict[str, Any]], object]
 Tensors = dict[str, torch.Tensor]
@@ -30,7 +30,8 @@ def seed_everything(seed: int) -> None:
 def make_inputs(specs: Sequence[Spec]) -> Tensors:
     """Inputs, inouts and scalars by name, made in spec order, which is the order of the random draws.
 
-    Raises `ValueError` for an initial value of another shape than its spec; what an initialiser raises passes through.
+    Raises `InitialValueError` for an initial value of another shape than its spec or that cannot become its dtype; what
+    an initialiser raises passes through.
     """
     inputs: Tensors = {}
     for spec in specs:
@@ -39,7 +40,7 @@ def make_inputs(specs: Sequence[Spec]) -> Tensors:
         elif not spec.is_output or spec.is_inout:
             tensor = spec.create_tensor()
             if list(tensor.shape) != list(spec.shape):
-                raise ValueError(
+                raise InitialValueError(
                     f"the initial value of {spec.name!r} is of shape {list(tensor.shape)}, its spec says {spec.shape}"
                 )
             inputs[spec.name] = tensor
@@ -76,7 +77,7 @@ def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Map
             raise Failure(
                 Status.GOLDEN_ERROR,
                 f"{name_of_fn} made output {spec.name!r} {dtype_name(value.dtype)} {list(value.shape)}, "
-                f"its spec says {dtype_name(spec.dtype)} {list(spec.shape)}",
+                f"its spec says {dtype_name(spec.dtype)} {list(spec.shape)}: fill it in place",
             )
         expected[spec.name] = value
     return expected

@@ -219,7 +219,8 @@ def test_a_source_that_does_not_exist_is_named(project: CppProject) -> None:
     with pytest.raises(Failure) as failed:
         project.compile(project.describe("kernels/gone.cpp"))
     assert failed.value.status is Status.COMPILE_ERROR
-    assert failed.value.message == "kernels/gone.cpp: No such file or directory"
+    mend = "CppKernel(...) names it from its kernel file's folder"
+    assert failed.value.message == f"kernels/gone.cpp: No such file or directory; {mend}"
 
 
 def test_tile_parameters_reach_the_kernel_as_macros_of_every_kind(project: CppProject) -> None:

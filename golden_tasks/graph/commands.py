@@ -6,12 +6,20 @@ import difflib
 import fnmatch
 import functools
 import multiprocessing
+import os
 import signal
+import sqlite3
 import time
 from typing import Any
 
 from doit.cmd_run import Run as DoitRun
+from doit.dependency import SqliteDB
 from doit.exceptions import InvalidCommand
+
+from golden_tasks import isolation
+from golden_tasks.graph.state import STATE
+from golden_tasks.graph.tasks import WORK
+from golden_tasks.isolation.processes import adopt_orphans, end_children, end_with_parent
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _TIDYING_SECONDS = 1.5
@@ -20,11 +28,16 @@ _TIDYING_SECONDS = 1.5
 class Run(DoitRun):  # type: ignore[misc]
     """`doit run`. In a project without golden_tasks it is doit's own."""
 
+    def get_backends(self) -> dict[str, Any]:
+        return {**super().get_backends(), "sqlite3": _State}
+
     @functools.wraps(DoitRun._execute)  # doit reads the options' names from the signature
     def _execute(self, **options: Any) -> int:
         ours = [task for task in self.task_list if _takes_again(task)]
         if ours:
             self._check_names()
+            adopt_orphans()
+            os.register_at_fork(before=_prepare_for_workers, after_in_child=_become_worker)
         if options.get("always"):
             for task in ours:
                 for action in task.actions:
@@ -35,6 +48,8 @@ class Run(DoitRun):  # type: ignore[misc]
             return super()._execute(**options)  # type: ignore[no-any-return]
         except KeyboardInterrupt:
             _end_workers()
+            if ours:
+                end_children()
             self.outstream.write("interrupted: nothing half-made was kept; the next doit goes on from here\n")
             return 130
         finally:
@@ -51,21 +66,65 @@ class Run(DoitRun):  # type: ignore[misc]
                 if not fnmatch.filter(names, wanted):
                     raise InvalidCommand(f"no task matches the pattern {wanted!r}; `doit list` shows all tasks")
                 continue
-            near = difflib.get_close_matches(wanted, names, n=3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise InvalidCommand(f"there is no task {wanted!r}{hint} `doit list` shows all tasks")
+            near = _nearest(wanted, names)
+            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            raise InvalidCommand(f"there is no task {wanted!r}; {hint}`doit list` shows all tasks")
+
+
+def _nearest(wanted: str, names: list[str]) -> list[str]:
+    """Up to three tasks that may have been meant: the case on the platforms that it has, else names like the given one.
+
+    They are of the stage that was given, else of `replay`.
+    """
+    for stage in (f"{wanted.partition(':')[0]}:", "replay:", ""):
+        labels = {name.removeprefix(stage).casefold(): name for name in names if name.startswith(stage)}
+        label = wanted.removeprefix(stage).casefold()
+        case = label.partition("@")[0]
+        near = [other for other in labels if other.partition("@")[0] == case] if case else []
+        near = near or difflib.get_close_matches(label, labels)
+        if near:
+            return [labels[other] for other in near[:3]]
+    return []
+
+
+class _State(SqliteDB):  # type: ignore[misc]
+    """doit's state, written in one short transaction at the end: another doit may be running beside this one.
+
+    doit's own deletes a failed task's state at once, and so locks the file until the end of its run.
+    """
+
+    def remove(self, task_id: str) -> None:
+        self._cache[task_id] = {}
+        self._dirty.add(task_id)
+
+    def dump(self) -> None:
+        """Saves what it can: the state is a hint, so that a full or read-only disk does not end a run."""
+        try:
+            super().dump()
+        except sqlite3.Error:
+            if not self.name.endswith(STATE):  # another project's, not golden_tasks'
+                raise
 
 
 class _Interrupt:
     """Ctrl-C and a request to end are one thing, and once is enough: what follows is tidying up, and is short."""
 
     def __init__(self) -> None:
-        self.came = False
+        self._came = -_TIDYING_SECONDS
 
     def __call__(self, number: int, frame: object) -> None:
-        if not self.came:
-            self.came = True
+        if time.monotonic() - self._came >= _TIDYING_SECONDS:
+            self._came = time.monotonic()
             raise KeyboardInterrupt
+
+
+def _prepare_for_workers() -> None:
+    """Runs before doit forks its first worker, and so only if there is something to do."""
+    isolation.start(WORK)
+
+
+def _become_worker() -> None:
+    end_with_parent(signal.SIGKILL)
 
 
 def _end_workers() -> None:

@@ -36,11 +36,16 @@ def discover(files: list[str], memory: Memory) -> list[CaseRef]:
     """The cases of all files, in order. Raises `DiscoveryError`."""
     cases: dict[str, CaseRef] = {}
     for file in files:
+        if not file.isprintable():
+            raise DiscoveryError(f"{file!r}: a kernel file needs a name that can be printed: rename it")
         try:
             answer = memory.get("cases", file, _read)
         except OSError as error:
             raise DiscoveryError(f"{file}: cannot be read: {error.strerror}") from None
-        found = msgspec.json.decode(answer, type=_Found)
+        try:
+            found = msgspec.json.decode(answer, type=_Found)
+        except msgspec.DecodeError:  # remembered by another version
+            found = msgspec.json.decode(_read(file), type=_Found)
         if found.error:
             raise DiscoveryError(found.error)
         for case in found.cases:
@@ -57,9 +62,9 @@ def discover(files: list[str], memory: Memory) -> list[CaseRef]:
 def check_name(name: str) -> str | None:
     """Why a name cannot be a case's; None if it can."""
     if not name:
-        return "a case needs a name"
+        return 'a case needs a name, such as Case("matmul", ...)'
     if name == "all":
-        return "'all' names the group of all cases"
+        return "'all' names the group of all cases: name the case otherwise"
     wrong = sorted({c for c in name if c in _REFUSED or c.isspace() or not c.isprintable()})
     if wrong or name.startswith((".", "-")):
         return f"{name!r} cannot name a case: leave out @ = : * ? [ ] / and blanks, and begin with no . or -"

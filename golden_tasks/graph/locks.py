@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+_LEASES = Path("/tmp")  # the same for every user of the machine, whatever his TMPDIR
 
 
 @contextmanager
@@ -30,14 +31,16 @@ def held(folder: Path, reads: Iterable[str], makes: Iterable[str]) -> Iterator[N
 @contextmanager
 def device_lease(platform: str, device: int) -> Iterator[None]:
     """Holds a device of this machine, so that the runs of all projects and users on it follow each other."""
-    path = Path(tempfile.gettempdir()) / f"golden_tasks_{platform}_{device}.lease"
-    with _flock(path, fcntl.LOCK_EX, 0o666):
+    with _flock(_LEASES / f"golden_tasks.{platform}.{device}.lease", fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
-def _flock(path: Path, kind: int, mode: int = 0o644) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+def _flock(path: Path, kind: int) -> Iterator[None]:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # enough for a lock, on another user's file too
+    except FileNotFoundError:
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, kind)
         yield

@@ -12,10 +12,11 @@ from doit.exceptions import InvalidDodoFile, TaskFailed
 
 from golden_tasks.backends import default_platform
 from golden_tasks.digest import Memory
+from golden_tasks.graph import state
 from golden_tasks.graph.discovery import CaseRef, DiscoveryError, discover
 from golden_tasks.graph.reporter import VerdictReporter
 from golden_tasks.graph.tasks import STAGES, Stage, python_or_bytes
-from golden_tasks.results import Failure, Status
+from golden_tasks.results import Failure, of_os_error
 
 _GROUPS = {
     "inspect": "Read kernel files: each case's contract, policy and programs.",
@@ -69,7 +70,7 @@ class Project:
         self.device = device
         self.memory_limit = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.output = Path("build_output")
-        (self.root / self.output).mkdir(exist_ok=True)
+        state.prepare(self.root / self.output)
         self.digests = Memory(self.output / ".digests.json")
 
     @property
@@ -78,7 +79,7 @@ class Project:
         return {
             "default_tasks": ["replay:all"],
             "backend": "sqlite3",
-            "dep_file": str(self.output / ".doit.sqlite3"),
+            "dep_file": str(self.output / state.STATE),
             "check_file_uptodate": "timestamp",
             "continue": True,
             "reporter": VerdictReporter,
@@ -105,7 +106,9 @@ class Project:
         except DiscoveryError as error:
             raise InvalidDodoFile(str(error)) from None
         if not cases:
-            raise InvalidDodoFile(f"no case is declared in {', '.join(self.kernels)}: write Case(...) in a kernel file")
+            where = f"{', '.join(self.kernels)} below {self.root}"
+            what = f"no case is declared in {where}: write Case(...) in one" if files else f"there is no file {where}"
+            raise InvalidDodoFile(f"{what}; Project(kernels=...) in the dodo.py says where kernel files are")
         classes: dict[str, type[Stage] | None] = {stage.verb: stage for stage in STAGES}
         for verb in _NEEDS:
             yield {"basename": verb, "name": None, "doc": _GROUPS[verb]}
@@ -175,8 +178,7 @@ def act(stage: Stage, again: bool) -> dict[str, Any] | StageFailed:
     except Failure as failure:
         return StageFailed(failure)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return StageFailed(Failure(Status.STALE, f"{where}{error.strerror or error}"))
+        return StageFailed(of_os_error(error))
 
 
 def _lower(sentence: str) -> str:

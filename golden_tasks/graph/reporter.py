@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from doit.exceptions import UnmetDependency
 from doit.reporter import ConsoleReporter
@@ -13,6 +14,16 @@ from golden_tasks import records
 from golden_tasks.graph.tasks import Stage, Validate
 from golden_tasks.records import Verdict
 from golden_tasks.results import Status
+
+_SETTLED = (Status.STALE, Status.DAMAGED, Status.SKIPPED)  # the message itself says what to do
+
+
+class _Failed(NamedTuple):
+    """How a stage failed: what a case's line in the table says of it."""
+
+    status: Status
+    message: str  # its first line
+    repeat: str
 
 
 class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
@@ -26,7 +37,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         self._stages: dict[str, Stage] = {}
         self._judged: list[str] = []
         self._ran: set[tuple[str, str]] = set()  # (case, platform) that was executed or judged in this run
-        self._failed: dict[tuple[str, str], tuple[Status, str]] = {}
+        self._failed: dict[tuple[str, str], _Failed] = {}
         self._width = self._reason_width = 0
         self._colour = bool(getattr(outstream, "isatty", lambda: False)())
 
@@ -70,7 +81,8 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             status = Status.CRASHED
         message = fail.message.strip()
         first, *rest = message.splitlines() or [""]
-        if isinstance(stage, Validate):
+        recorded = stage.failure() if isinstance(stage, Validate) else None
+        if recorded is not None and recorded.status == status:  # a verdict, which the table shows
             if stage.reason is not None:
                 self._note_run(stage)
             known = "" if stage.reason is not None else "   (as recorded: nothing has changed since)"
@@ -79,8 +91,11 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             self._line("F", task.name, f"{status}  {first}", None)
             for line in rest:
                 self.write(f"       {line}\n")
+        failed = _Failed(status, first, _repeat(stage, status))
         for key in self._fates(stage):
-            self._failed.setdefault(key, (status, first))
+            self._failed.setdefault(key, failed)
+        if failed.repeat and not self._judged:
+            self.write(f"       {failed.repeat}\n")
 
     def complete_run(self) -> None:
         projects = {id(stage.project): stage.project for stage in self._stages.values()}
@@ -134,10 +149,10 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         key = (stage.case.name, stage.platform)
         failed = self._failed.get(key)
         verdict = records.read(stage.place / "verdict.json", Verdict)
-        if failed is not None and verdict is not None and verdict.status != failed[0].value:
+        if failed is not None and verdict is not None and verdict.status != failed.status.value:
             verdict = None
         if failed is not None and verdict is None:
-            return (*key, failed[0].value, "", "", ""), [failed[1]]
+            return (*key, failed.status.value, "", "", ""), [line for line in (failed.message, failed.repeat) if line]
         if verdict is None:
             return (*key, "-", "", "", "not judged"), []
         used = [output.worst for output in verdict.outputs if output.worst is not None]
@@ -166,14 +181,13 @@ def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
         if output.status != Status.PASSED:
             first, *rest = output.message.splitlines() or [output.status]
             lines += [f"{output.name}: {first}", *(f"   {line}" for line in rest)]
-    lines.append(f"kept:    {verdict.failed_dir}")
-    if stage.case.has_main:
-        data, build = f"{verdict.failed_dir}/data", stage.place / "runtime"
-        script = f"python {stage.case.file} -p {stage.platform} --golden-data {data} --runtime-dir {build}"
-        lines.append(f"repeat:  {script}")
-    else:
-        lines.append(f"repeat:  doit -a replay:{stage.label}")
-    return lines
+    repeat = stage.script(Path(verdict.failed_dir) / "data")
+    return [*lines, f"kept:    {verdict.failed_dir}", f"repeat:  {repeat}"]
+
+
+def _repeat(stage: Stage, status: Status) -> str:
+    """The line that says how to repeat a failure; nothing for one that a repetition says nothing new about."""
+    return "" if status in _SETTLED else f"repeat:  {stage.repeat(status)}"
 
 
 def _duration(seconds: float) -> str:

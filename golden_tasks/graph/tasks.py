@@ -39,7 +39,7 @@ from golden_tasks.snapshot import layout
 if TYPE_CHECKING:
     from golden_tasks.graph.project import Project
 
-_WORK = "golden_tasks.graph.work"
+WORK = "golden_tasks.graph.work"
 _KEPT_FAILURES = 5
 
 
@@ -99,6 +99,18 @@ class Stage:
     def failure(self) -> Failure | None:
         """What the current record says against the case; None if nothing."""
         return None
+
+    def repeat(self, status: Status) -> str:
+        """The command that fails again as the stage did."""
+        return f"doit {self.verb}:{self.case.name if self.verb in _PER_CASE else self.label}"
+
+    def script(self, data: Path) -> str:
+        """The command that runs the build on a snapshot, in a process of the user's own if the file is a script."""
+        if not self.case.has_main:
+            return f"doit -a replay:{self.label}"
+        device = f" -d {self.project.device}" if self.project.device else ""
+        options = f"--golden-data {data} --runtime-dir {self.place / 'runtime'}"
+        return f"python {self.case.file} -p {self.platform}{device} {options}"
 
     def stale(self) -> str | None:
         """Why the stage must run; None if its artefact is current."""
@@ -169,7 +181,8 @@ class Stage:
                     raise Failure(Status.STALE, f"{self.case.file} was edited while {self.verb} ran: run doit again")
                 self.keep(result)
             except ChildError as error:
-                raise Failure(self.raises, f"{error.raised}\n{error.traceback_text.rstrip()}") from None
+                traceback_text = error.traceback_text.rstrip().removesuffix(error.raised)
+                raise Failure(self.raises, f"{self.case.file}: {error.raised}\n{traceback_text}".rstrip()) from None
             finally:
                 shutil.rmtree(self.beside, ignore_errors=True)
         return made
@@ -179,7 +192,7 @@ class Stage:
         inspection = records.read(self.folder / "inspect.json", Inspection)
         log = self.place / f"{self.verb}.log" if self.verb not in _PER_CASE else self.folder / f"{self.verb}.log"
         return isolation.call(
-            f"{_WORK}:{function}",
+            f"{WORK}:{function}",
             {"case": self.case.name, "file": self.case.file, **request},
             log=log,
             timeout=(inspection.timeout if inspection else None) or self.project.timeout,
@@ -427,6 +440,14 @@ class Execute(Stage):
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
         return f"new {part}"
+
+    def repeat(self, status: Status) -> str:
+        if status is Status.OUT_OF_MEMORY:  # a script has no limit
+            return super().repeat(status)
+        try:
+            return self.script(self.snapshot()[0])
+        except Failure:
+            return super().repeat(status)
 
     def make(self, parts: dict[str, str]) -> tuple[Path, dict[str, str], dict[str, Any]]:
         build, (snapshot, _) = self.build(), self.snapshot()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Policy, Program
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import tensors
-from golden_tasks.specs import Spec
+from golden_tasks.specs import InitialValueError, Spec, arguments_of
 from golden_tasks.validation import judge
 from golden_tasks.validation.judge import check_policy
 
@@ -64,7 +65,7 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
         stages.seed_everything(case.seed)
         try:
             inputs = stages.make_inputs(specs)
-        except (TypeError, ValueError) as error:
+        except InitialValueError as error:
             raise Failure(Status.CASE_ERROR, str(error)) from error
         files = tensors.save(place / "in", inputs)
         files |= tensors.save(place / "out", stages.compute_golden(case.golden, specs, inputs))
@@ -122,8 +123,13 @@ def _load(file: str, name: str) -> Case:
     import_from_source(Path.cwd())
     try:
         module_from_file(path.stem, path)
-    except ModuleNotFoundError as error:
-        raise Failure(Status.CASE_ERROR, f"{file} cannot be imported: {error}") from error
+    except SystemExit as ended:
+        lines = [entry.lineno for entry in traceback.extract_tb(ended.__traceback__) if entry.filename == str(path)]
+        raise Failure(
+            Status.CASE_ERROR,
+            f"{file}:{lines[-1] if lines else 1}: the import ends the process by sys.exit({ended.code!r}): move what "
+            'is for scripts only below `if __name__ == "__main__":`',
+        ) from None
     case = next((c for c in Case.declared if c.name == name and c.file == path), None)
     if case is None:
         raise Failure(Status.STALE, f"{file} declares no case {name!r} any more: run doit again")
@@ -132,14 +138,16 @@ def _load(file: str, name: str) -> Case:
 
 def _specs(case: Case) -> list[Spec]:
     stages.seed_everything(case.seed)
-    return list(case.specs())
+    specs = case.specs()
+    try:
+        arguments_of(specs)
+    except (TypeError, ValueError) as error:
+        raise Failure(Status.CASE_ERROR, f"case {case.name!r}: {error}") from error
+    return list(specs)
 
 
 def _contract(case: Case, specs: list[Spec]) -> Contract:
-    try:
-        return contract_of(case.name, specs, case.golden, case.seed, Path.cwd())
-    except ValueError as error:
-        raise Failure(Status.CASE_ERROR, f"case {case.name!r}: {error}") from error
+    return contract_of(case.name, specs, case.golden, case.seed, Path.cwd())
 
 
 def _policy(case: Case) -> Policy:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,10 +19,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from golden_tasks.isolation.processes import READY, WHERE, end_group
 from golden_tasks.results import Failure, Status
 
 _TAIL_LINES = 15
 _LONGEST_WAIT = 0.1  # seconds
+_LONGEST_LOG = 8 * 2**20  # bytes
+_KEPT_ENDS = 2**20  # bytes at each end of a log that has grown too long
 _HARNESS = str(Path(__file__).resolve().parent.parent)
 _SCRIPTS_ONLY = ("GOLDEN_SAVE_DATA", "GOLDEN_DATA", "GOLDEN_RUNTIME_DIR")
 
@@ -48,32 +53,33 @@ def call(
     `timeout` is in seconds, `memory` in bytes, on top of what the child starts with. What the child prints, C code's
     output too, goes to `log`. `environment` holds variables that the child needs from its start. Raises the `Failure`
     that the function raised, `Failure` with CRASHED, TIMEOUT or OUT_OF_MEMORY if it did not come back, and
-    `ChildError` for another exception.
+    `ChildError` for another exception, `OSError` if the disk has no room for log and result.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
-    with tempfile.TemporaryDirectory(prefix="golden_tasks_") as folder:
-        result_file = Path(folder) / "result.json"
-        order = {
-            "function": function,
-            "request": request,
-            "result": str(result_file),
-            "log": str(log.resolve()),
-            "memory": memory,
-            "folder": str(Path.cwd()),
-            "environment": {**_inherited(), **(environment or {})},
-        }
-        child: _Child = _Fresh(order) if environment else _Forked(order)
-        try:
-            returncode = child.wait(timeout)
-        finally:
-            child.end()
+    result_file = log.resolve().with_suffix(".result")
+    result_file.unlink(missing_ok=True)
+    order = {
+        "function": function,
+        "request": request,
+        "result": str(result_file),
+        "log": str(log.resolve()),
+        "memory": memory,
+        "folder": str(Path.cwd()),
+        "environment": {**_inherited(), **(environment or {})},
+    }
+    try:
+        returncode = _returncode(_Fresh(order) if environment else _Forked(order), timeout, log)
         if returncode is None:
-            raise Failure(Status.TIMEOUT, f"still running after {timeout:g} s, and was ended; log: {log}")
+            raise Failure(Status.TIMEOUT, f"still running after {timeout:g} s, and was ended; log: {log}{_tail(log)}")
         try:
             answer = json.loads(result_file.read_bytes())
         except (OSError, ValueError):
-            raise Failure(Status.CRASHED, f"{_ending(returncode)}; log: {log}{_tail(log)}") from None
+            if not shutil.disk_usage(log.parent).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(result_file)) from None
+            raise Failure(Status.CRASHED, f"{_ending(returncode, memory)}; log: {log}{_tail(log)}") from None
+    finally:
+        result_file.unlink(missing_ok=True)
     if "failure" in answer:
         raise Failure(Status(answer["failure"]), answer["message"])
     if "raised" in answer:
@@ -83,11 +89,36 @@ def call(
 
 
 class _Child(Protocol):
+    pid: int  # 0 if it is not known, or not the child's any more
+
     def wait(self, timeout: float) -> int | None:
-        """The exit status, negative for a signal; None if the child still runs after `timeout` seconds."""
+        """The exit status, negative for a signal; None if the child still runs after `timeout` seconds.
+
+        May return earlier than that.
+        """
 
     def end(self) -> None:
         """Ends the child and all that it started."""
+
+
+def _returncode(child: _Child, timeout: float, log: Path) -> int | None:
+    """A child's exit status once it has ended by itself; None if it had to be ended after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    try:
+        while (left := deadline - time.monotonic()) > 0:
+            # Short waits: a signal that another thread of this process got interrupts none of ours.
+            returncode = child.wait(min(_LONGEST_WAIT, left))
+            _shorten(log)
+            if returncode is not None:
+                return returncode
+        if child.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, WHERE)
+            child.wait(_LONGEST_WAIT)
+        return None
+    finally:
+        child.end()
+        _shorten(log)
 
 
 class _Fresh:
@@ -102,6 +133,7 @@ class _Fresh:
             env=order["environment"],
             start_new_session=True,
         )
+        self.pid = self._process.pid
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(order).encode())
@@ -114,7 +146,7 @@ class _Fresh:
             return None
 
     def end(self) -> None:
-        _end_group(self._process.pid)
+        end_group(self.pid)
         self._process.wait()
 
 
@@ -122,79 +154,97 @@ class _Forked:
     """A child that the fork server makes. The server ends it when this side's connection closes."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        self._pid = 0
-        self._connection = _connect(order["function"].partition(":")[0])
+        self.pid = 0
+        self._server, self._connection = _connected(order["function"].partition(":")[0])
         self._arrived = b""
-        self._connection.sendall(json.dumps(order).encode() + b"\n")
+        try:
+            with contextlib.suppress(ConnectionError):
+                self._connection.sendall(json.dumps(order).encode() + b"\n")
+            self.pid = self._news("pid", None)
+        except BaseException:
+            self._connection.close()
+            raise
 
     def wait(self, timeout: float) -> int | None:
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            # Short waits: a signal that another thread of this process got interrupts none of ours.
-            if not select.select([self._connection], [], [], min(_LONGEST_WAIT, deadline - time.monotonic()))[0]:
-                continue
-            arrived = self._connection.recv(4096)
-            if not arrived:
-                return -signal.SIGKILL  # the server is gone, and every child with it
-            *lines, self._arrived = (self._arrived + arrived).split(b"\n")
-            for line in lines:
-                news = json.loads(line)
-                if "returncode" in news:
-                    self._pid = 0  # the server has ended its group
-                    return int(news["returncode"])
-                self._pid = news["pid"]
-        return None
+        returncode: int | None = self._news("returncode", timeout)
+        if returncode is not None:
+            self.pid = 0  # the server has ended its group
+        return returncode
 
     def end(self) -> None:
-        if self._pid:
-            _end_group(self._pid)
+        if self.pid:
+            end_group(self.pid)
         self._connection.close()
+
+    def _news(self, what: str, timeout: float | None) -> Any:
+        """The next that the server tells; None if it tells nothing for `timeout` seconds."""
+        while b"\n" not in self._arrived:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                return None
+            arrived = b""
+            with contextlib.suppress(ConnectionError):
+                arrived = self._connection.recv(4096)
+            if not arrived:
+                raise self._server.failure()
+            self._arrived += arrived
+        line, _, self._arrived = self._arrived.partition(b"\n")
+        return json.loads(line)[what]
 
 
 class _Server:
     """The fork server's process, as its owner sees it. It ends when its owner does."""
 
     def __init__(self, preload: str) -> None:
-        folder = tempfile.mkdtemp(prefix="golden_tasks_", dir=None if len(tempfile.gettempdir()) < 60 else "/tmp")
-        self._address = str(Path(folder) / "server")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "golden_tasks.isolation.server", self._address, preload],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**_inherited(), "PYTHONHASHSEED": "0"},
-            start_new_session=True,
-        )
-        assert self._process.stdout is not None
-        said = b""
-        while not said.endswith(b"ready\n"):
-            line = self._process.stdout.readline()
-            if not line:
-                text = said.decode(errors="replace").strip()
-                raise Failure(Status.CRASHED, f"the process that runs stages could not start:\n{text}")
-            said += line
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "golden_tasks.isolation.server", preload],
+                stdin=theirs.fileno(),
+                stdout=self._said,
+                stderr=subprocess.STDOUT,
+                env={**_inherited(), "PYTHONHASHSEED": "0"},
+                start_new_session=True,
+            )
 
     def connect(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(self._address)
-        return connection
+        """A new connection, once the server is ready. Raises `ConnectionError` if the server is gone."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"+"], [theirs.fileno()])
+        if not ours.recv(1):
+            raise ConnectionError
+        return ours
+
+    def failure(self) -> Failure:
+        """What to say when the server is gone."""
+        said = os.pread(self._said.fileno(), 1 << 16, 0).decode(errors="replace").strip()
+        if said.endswith(READY):
+            return Failure(Status.CRASHED, "the fork server was ended from outside, and its children with it")
+        return Failure(Status.CRASHED, f"the fork server could not start:\n{said}")
 
 
 _servers: dict[str, _Server] = {}
 _starting = threading.Lock()
 
 
-def _connect(preload: str) -> socket.socket:
-    """A connection to this process's fork server, which is started when first needed, and again if it is gone.
-
-    A worker that was forked since shares it.
-    """
+def start(preload: str) -> None:
+    """Starts the fork server that imports a module, if it does not run: workers forked from now on share it."""
     with _starting:
-        if preload in _servers:
-            with contextlib.suppress(OSError):
-                return _servers[preload].connect()
-        _servers[preload] = _Server(preload)
-        return _servers[preload].connect()
+        if preload not in _servers:
+            _servers[preload] = _Server(preload)
+
+
+def _connected(preload: str) -> tuple[_Server, socket.socket]:
+    """A connection to this process's fork server, which is started when first needed, and again if it is gone."""
+    start(preload)
+    with contextlib.suppress(ConnectionError):
+        return _servers[preload], _servers[preload].connect()
+    server = _servers[preload] = _Server(preload)
+    try:
+        return server, server.connect()
+    except ConnectionError:
+        raise server.failure() from None
 
 
 def _inherited() -> dict[str, str]:
@@ -202,25 +252,41 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _SCRIPTS_ONLY}
 
 
-def _end_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+def _ending(returncode: int, memory: int | None) -> str:
+    if returncode >= 0:
+        return f"the process exited with status {returncode} and without a result"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = f"signal {-returncode}"
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    hint = ""
+    if name == "SIGSEGV" and memory is not None and memory < machine:
+        hint = f" (beyond its limit of {memory / 2**20:.0f} MiB, malloc returns a null pointer)"
+    if name == "SIGKILL":
+        hint = " (from outside: by someone, or by the system for want of memory)"
+    return f"the process was ended by {name}{hint}"
 
 
-def _ending(returncode: int) -> str:
-    if returncode < 0:
-        try:
-            return f"the process was ended by {signal.Signals(-returncode).name}"
-        except ValueError:
-            return f"the process was ended by signal {-returncode}"
-    return f"the process exited with status {returncode} and without a result"
+def _shorten(log: Path) -> None:
+    """Leaves the beginning and the end of a log that has grown too long; who writes it appends to it."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size <= _LONGEST_LOG:
+            return
+        with log.open("r+b") as file:
+            file.seek(-_KEPT_ENDS, os.SEEK_END)
+            end = file.read()
+            file.truncate(_KEPT_ENDS)
+        with log.open("ab") as file:
+            file.write(b"\n... left out: the log has grown too long ...\n" + end)
 
 
 def _tail(log: Path) -> str:
     """The last lines of a log, for a message."""
     with contextlib.suppress(OSError), log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 4000))
-        lines = [line for line in file.read().decode(errors="replace").splitlines() if not _is_plumbing(line)]
+        text = "".join(c if c.isprintable() or c in "\t\n" else "?" for c in file.read().decode(errors="replace"))
+        lines = [line for line in text.splitlines() if not _is_plumbing(line)]
         if lines:
             return "\n" + "\n".join(lines[-_TAIL_LINES:])
     return ""
@@ -229,4 +295,5 @@ def _tail(log: Path) -> str:
 def _is_plumbing(line: str) -> bool:
     """Whether a line of a fatal error's report is about the harness, not about the user's code."""
     inside = line.startswith("  File ") and (_HARNESS in line or '"<frozen' in line)
-    return inside or line.startswith(("Extension modules: ", "Current thread 0x")) or not line.strip()
+    report = ("Fatal Python error: ", "Extension modules: ", "Current thread 0x", "Thread 0x")
+    return inside or line.startswith(report) or not line.strip()

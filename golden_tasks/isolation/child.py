@@ -8,14 +8,17 @@ import faulthandler
 import json
 import os
 import resource
+import signal
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from golden_tasks.isolation.processes import WHERE, end_with_parent
 from golden_tasks.results import Failure, Status
 
+_LONGEST_TEXT = 4000  # characters of a message
 _ALLOCATION_FAILED = (
     "MemoryError",
     "bad_alloc",
@@ -28,23 +31,20 @@ _HARNESS = str(Path(__file__).resolve().parent.parent)
 
 def serve(order: dict[str, Any]) -> None:
     """Carries out one order: output to its log, the result to its file. Does not return."""
+    end_with_parent(signal.SIGKILL)
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
     _print_by_lines()
     faulthandler.enable(2)
+    faulthandler.register(WHERE, 2)
     os.chdir(order["folder"])
     status = 0
     try:
         if order["memory"] is not None:
             _limit_memory(order["memory"])
-        answer = _answer(order["function"], order["request"], order["memory"])
-        beside = Path(f"{order['result']}.new")
-        beside.write_text(answer)
-        beside.replace(order["result"])
-    except SystemExit as ended:
-        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        Path(order["result"]).write_bytes(_answer(order["function"], order["request"], order["memory"]))
     except BaseException:
         traceback.print_exc()
         status = 1
@@ -55,22 +55,44 @@ def serve(order: dict[str, Any]) -> None:
     os._exit(status)
 
 
-def _answer(function: str, request: dict[str, Any], memory: int | None) -> str:
+def _answer(function: str, request: dict[str, Any], memory: int | None) -> bytes:
+    """What the parent reads: the result or what was raised instead. Half of it is no JSON."""
     module, _, name = function.partition(":")
     try:
-        return json.dumps({"result": getattr(import_module(module), name)(request)})
-    except Exception as error:
+        return _encoded({"result": getattr(import_module(module), name)(request)})
+    except BaseException as error:  # SystemExit too
         raised = traceback.format_exception_only(type(error), error)[-1].strip()
+        said = error.message if isinstance(error, Failure) else raised
         if memory is not None and any(words in raised for words in _ALLOCATION_FAILED):
-            said = f"needed more than its limit of {memory / 2**20:.0f} MiB: {raised}"
-            return json.dumps({"failure": Status.OUT_OF_MEMORY.value, "message": said})
+            said = f"needed more than its limit of {memory / 2**20:.0f} MiB: {said}"
+            return _encoded({"failure": Status.OUT_OF_MEMORY.value, "message": _shown(said)})
         if isinstance(error, Failure):
-            return json.dumps({"failure": error.status.value, "message": error.message})
-        return json.dumps({"raised": raised, "traceback": _user_traceback(error)})
+            return _encoded({"failure": error.status.value, "message": _shown(said)})
+        return _encoded({"raised": _shown(said), "traceback": _shown(_user_traceback(error))})
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    """JSON. Raises `TypeError` and `ValueError` for what no record can hold."""
+    text = json.dumps(answer, ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        part = text[max(0, error.start - 40) : error.end]
+        raise ValueError(f"no record can hold a name or value that is not UTF-8: {part!r}") from None
+
+
+def _shown(text: str) -> str:
+    """A text that can be printed, not longer than a reader wants."""
+    text = text.encode(errors="backslashreplace").decode()
+    left_out = len(text) - _LONGEST_TEXT
+    if left_out <= 0:
+        return text
+    half = _LONGEST_TEXT // 2
+    return f"{text[:half]} ... {left_out} characters left out ... {text[-half:]}"
 
 
 def _limit_memory(limit: int) -> None:
-    """Lets this process and what it starts have `limit` bytes of private memory more than it has now.
+    """Lets this process have `limit` bytes of private memory more than now, and each one that it starts as much.
 
     The kernel counts writable private mappings (RLIMIT_DATA, Linux 4.7 and later): heap, anonymous memory and stacks,
     touched or not, but not the libraries' code. An allocation beyond it fails.

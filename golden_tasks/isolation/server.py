@@ -1,7 +1,9 @@
 """The fork server: imports torch once, then forks a child for every order. It never runs a torch operation itself.
 
-It listens on a socket. A connection brings one order, as a line of JSON, and gets two lines back: the child's pid, and
-its exit status. When a connection closes early, its child's process group is ended; when the owner is gone, all are.
+Its standard input is a socket from its owner, which brings connections. A connection is greeted with one byte, brings
+one order, as a line of JSON, and gets two lines back: the child's pid, and its exit status. When a connection closes
+early, its child's process group is ended. When the owner is gone, all are, and every process that has left its group or
+lost its parent meanwhile.
 """
 
 from __future__ import annotations
@@ -15,20 +17,16 @@ import signal
 import socket
 import sys
 from importlib import import_module
-from pathlib import Path
 
 from golden_tasks.isolation.child import serve
+from golden_tasks.isolation.processes import READY, adopt_orphans, end_children, end_group
 
 
 class _Server:
-    def __init__(self, address: str) -> None:
-        self._address = Path(address)
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(address)
-        self._listener.listen()
+    def __init__(self) -> None:
+        self._owner = socket.socket(fileno=sys.stdin.fileno())
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._owner_gone)
+        self._selector.register(self._owner, selectors.EVENT_READ, self._accept)
         self._orders: dict[socket.socket, bytes] = {}  # connection -> what of its order has arrived
         self._children: dict[int, socket.socket] = {}  # pid -> the connection that waits for it
         woken, wake = os.pipe()
@@ -36,6 +34,7 @@ class _Server:
         self._wake = wake
         signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._stop)
         self._selector.register(woken, selectors.EVENT_READ, self._reap)
         self._woken = woken
         self._running = True
@@ -47,14 +46,19 @@ class _Server:
                 for key, _ in self._selector.select():
                     key.data(key.fileobj)
         finally:
-            for pid in self._children:
-                _end_group(pid)
-            with contextlib.suppress(OSError):
-                self._address.unlink()
-                self._address.parent.rmdir()
+            end_children()
+
+    def _stop(self, *_: object) -> None:
+        self._running = False
 
     def _accept(self, _: object) -> None:
-        connection, _address = self._listener.accept()
+        _said, handles, _flags, _address = socket.recv_fds(self._owner, 1, 1)
+        if not handles:
+            self._stop()
+            return
+        connection = socket.socket(fileno=handles[0])
+        with contextlib.suppress(OSError):
+            connection.sendall(b"+")
         self._orders[connection] = b""
         self._selector.register(connection, selectors.EVENT_READ, self._read)
 
@@ -87,7 +91,6 @@ class _Server:
             for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
             self._selector.close()
-            self._listener.close()
             for connection in self._orders:
                 connection.close()
             os.close(self._wake)
@@ -105,13 +108,17 @@ class _Server:
         os.read(self._woken, 4096)
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if pid == 0:
+            if ended is None:
                 return
-            _end_group(pid)  # what the child itself started
-            connection = self._children.pop(pid, None)
+            if ended.si_pid in self._children:
+                end_group(ended.si_pid)  # what it has started; while it is not reaped, its id is no one else's
+            _, status = os.waitpid(ended.si_pid, 0)
+            connection = self._children.pop(ended.si_pid, None)
+            if not self._children:
+                end_children()
             if connection is not None:
                 self._tell(connection, {"returncode": os.waitstatus_to_exitcode(status)})
 
@@ -119,15 +126,11 @@ class _Server:
         """The parent does not wait any more: its child goes."""
         for pid, waiting in list(self._children.items()):
             if waiting is connection:
-                _end_group(pid)
+                end_group(pid)
                 del self._children[pid]
         self._selector.unregister(connection)
         self._orders.pop(connection, None)
         connection.close()
-
-    def _owner_gone(self, _: object) -> None:
-        if not os.read(sys.stdin.fileno(), 1):
-            self._running = False
 
     @staticmethod
     def _tell(connection: socket.socket, news: dict[str, int]) -> None:
@@ -135,19 +138,15 @@ class _Server:
             connection.sendall(json.dumps(news).encode() + b"\n")
 
 
-def _end_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def main(address: str, preload: str) -> None:
+def main(preload: str) -> None:
     """Imports `preload`, says that it is ready, and serves."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    adopt_orphans()
     import_module(preload)
     gc.collect()
     gc.freeze()  # children share these pages instead of copying them
-    server = _Server(address)
-    print("ready", flush=True)
+    server = _Server()
+    print(READY, flush=True)
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)

@@ -12,18 +12,21 @@ import torch
 
 from golden_tasks import digest
 from golden_tasks.records import Argument, Entry
-from golden_tasks.results import Failure, Status
+from golden_tasks.results import Failure, Status, of_os_error
 from golden_tasks.specs import dtype_name
 
 
 def save(folder: Path, tensors: Mapping[str, torch.Tensor]) -> dict[str, Entry]:
-    """Writes each tensor to `folder/<name>.pt` and returns the entries, named `in/<name>.pt` after the folder."""
+    """Writes each tensor to `folder/<name>.pt` and returns the entries, named `in/<name>.pt` after the folder.
+
+    Raises `Failure` naming the file that could not be written whole; nothing is left of it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     entries = {}
     for name, tensor in tensors.items():
         kept = _compact(tensor)
         path = folder / f"{name}.pt"
-        torch.save(kept, path)
+        _write(kept, path)
         entries[f"{folder.name}/{name}.pt"] = Entry(
             digest=digest.of_file(path),
             shape=tuple(kept.shape),
@@ -62,6 +65,18 @@ def _compact(tensor: torch.Tensor) -> torch.Tensor:
     if kept.untyped_storage().nbytes() != kept.numel() * kept.element_size():
         kept = kept.clone()
     return kept
+
+
+def _write(tensor: torch.Tensor, path: Path) -> None:
+    try:
+        with path.open("wb") as file:  # given a path, torch would say nothing of why the system refused to write
+            torch.save(tensor, file)
+    except (OSError, RuntimeError) as error:
+        reason = error if isinstance(error, OSError) else error.__context__
+        if not isinstance(reason, OSError):
+            raise
+        path.unlink(missing_ok=True)  # which frees space for the message, too
+        raise of_os_error(OSError(reason.errno, reason.strerror, str(path))) from None
 
 
 def _load(path: Path, argument: Argument) -> torch.Tensor:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from conftest import Project
 
 KERNEL = """\
-#include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
-#include <thread>
+{include}
 #include "golden_tasks.h"
 
 void {name}(gt::Tensor<const float, 1> x, gt::Tensor<float, 1> y) {{
     {code}
-    for (int i = 0; i < SIZE; ++i) y(i) = 2 * x(i);
+    for (int i = 0; i < y.shape[0]; ++i) y(i) = 2 * x(i);
 }}
 """
 CASE = """\
@@ -45,7 +47,8 @@ SIZE = 4
 
 def build_specs():
     {specs}
-    return [TensorSpec("x", (SIZE,), torch.float32, torch.randn), TensorSpec("y", (SIZE,), torch.float32, is_output=True)]
+    x = TensorSpec("x", (SIZE,), torch.float32, torch.randn)
+    return [x, TensorSpec("y", (SIZE,), torch.float32, is_output=True)]
 
 
 def golden_{name}(values):
@@ -67,6 +70,20 @@ if __name__ == "__main__":
 """
 
 
+Found = TypeVar("Found")
+
+
+def wait_for(find: Callable[[], Found], seconds: float = 30.0) -> Found:
+    """What `find` returns once it finds it: until then it raises an error, or returns nothing."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError, LookupError, ValueError):
+            if found := find():
+                return found
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
 class SmallProject(Project):
     """A project whose cases are written by the test, with a folder for temporary files of its own."""
 
@@ -79,7 +96,6 @@ class SmallProject(Project):
             **os.environ,
             "CXX": str(self.counters / "c++"),
             "TMPDIR": str(self.temporary),
-            "CXXFLAGS": "",
         }
 
     def case(
@@ -90,7 +106,8 @@ class SmallProject(Project):
             name=name, module=module, specs=specs or "pass", golden=golden or "pass", limits=limits and f"{limits},"
         )
         self.path(f"kernels/{name}.py").write_text(text)
-        self.path(f"kernels/{name}.cpp").write_text(KERNEL.format(name=name, code=kernel))
+        include = "#include <thread>" if "std::thread" in kernel else ""
+        self.path(f"kernels/{name}.cpp").write_text(KERNEL.format(name=name, code=kernel, include=include))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts `doit` as a terminal or a supervisor would: in a process group of its own, Ctrl-C not ignored."""

@@ -6,10 +6,11 @@ import os
 import re
 import shlex
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
-from small_project import SmallProject
+from small_project import SmallProject, wait_for
 
 
 @dataclass
@@ -27,55 +28,71 @@ class Bad:
         return {"kernel": "execute", "golden": "golden"}.get(self.where, "inspect")
 
 
+FLOOD = """static char line[100001];
+    std::memset(line, '0', 99999), line[99999] = 10;
+    for (int i = 0; i < 1000; ++i) std::fputs(line, stdout);"""
+FORK_TEN = "for (int i = 0; i < 10; ++i) if (!fork()) for (;;)"
+NEW = "volatile char* p = new char[std::size_t(8) << 30]; p[0] = 1;"
+TOUCH = """volatile char* p = (volatile char*)std::malloc(std::size_t(8) << 30);
+    for (std::size_t i = 0; i < std::size_t(8) << 30; i += 4096) p[i] = 1;"""
 LIMITED = "memory=2**30"
-EIGHT_GIB = "std::size_t(8) << 30"
 BAD = {
     "segfault": Bad("kernel", "*(volatile int*)8 = 1;", "CRASHED", "SIGSEGV"),
-    "overflow": Bad("kernel", "struct F { static int f(volatile int n) { return n ? 1 + f(n + 1) : 0; } }; F::f(1);", "CRASHED", "SIGSEGV"),
     "aborts": Bad("kernel", "std::abort();", "CRASHED", "SIGABRT"),
     "illegal": Bad("kernel", "__builtin_trap();", "CRASHED", "SIGILL"),
-    "throws": Bad("kernel", 'throw std::runtime_error("tile too large");', "RUNTIME_ERROR", "tile too large"),
-    "in_thread": Bad("kernel", 'std::thread([] { throw std::runtime_error("tile too large"); }).join();', "CRASHED", "tile too large"),
-    "no_except": Bad("kernel", '[]() noexcept { throw std::runtime_error("tile too large"); }();', "CRASHED", "tile too large"),
+    "throws": Bad("kernel", 'throw std::runtime_error("too large");', "RUNTIME_ERROR", "too large"),
+    "in_thread": Bad(
+        "kernel", 'std::thread([] { throw std::runtime_error("too large"); }).join();', "CRASHED", "too large"
+    ),
+    "no_except": Bad("kernel", '[]() noexcept { throw std::runtime_error("too large"); }();', "CRASHED", "too large"),
     "exits": Bad("kernel", "std::exit(0);", "CRASHED", "exited with status 0 and without a result"),
-    "_exits": Bad("kernel", "_exit(0);", "CRASHED", "exited with status 0 and without a result"),
+    "exits_now": Bad("kernel", "_exit(0);", "CRASHED", "exited with status 0 and without a result"),
     "ends_itself": Bad("kernel", "raise(SIGTERM);", "CRASHED", "SIGTERM"),
-    "hangs": Bad("kernel", "for (volatile bool on = true; on;) {}", "TIMEOUT", "still running after 1 s", "timeout=1"),
-    "forks_and_hangs": Bad("kernel", "for (int i = 0; i < 10; ++i) if (!fork()) for (;;) pause();\n    wait(nullptr);", "TIMEOUT", "still running after 1 s", "timeout=1"),
-    "news": Bad("kernel", f"volatile char* p = new char[{EIGHT_GIB}]; p[0] = 1;", "OUT_OF_MEMORY", "1024 MiB", LIMITED),
-    "mallocs": Bad("kernel", f"std::memset(std::malloc({EIGHT_GIB}), 1, {EIGHT_GIB});", "CRASHED", "limit of 1024 MiB", LIMITED),
-    "floods_and_aborts": Bad("kernel", 'for (int i = 0; i < 1000000; ++i) std::printf("%0100d\\n", i);\n    std::abort();', "CRASHED", "999999"),
-    "system_exits": Bad("golden", "sys.exit(0)", "GOLDEN_ERROR", "SystemExit"),
+    "hangs": Bad("kernel", f"{FORK_TEN} pause();\n    for (;;) pause();", "TIMEOUT", "running after 1 s", "timeout=1"),
+    "news": Bad("kernel", NEW, "OUT_OF_MEMORY", "1024 MiB", LIMITED),
+    "mallocs": Bad("kernel", TOUCH, "CRASHED", "limit of 1024 MiB", LIMITED),
+    "floods_and_aborts": Bad("kernel", f'{FLOOD} std::puts("the end"); std::abort();', "CRASHED", "the end"),
+    "system_exits": Bad("golden", "sys.exit(0)", "GOLDEN_ERROR", "SystemExit: 0"),
     "os_exits": Bad("golden", "os._exit(0)", "CRASHED", "exited with status 0 and without a result"),
     "golden_segfault": Bad("golden", "ctypes.string_at(8)", "CRASHED", "in golden_golden_segfault"),
-    "golden_hangs": Bad("golden", "while True: pass", "TIMEOUT", "still running after 1 s", "timeout=1"),
+    "golden_hangs": Bad("golden", "while True: pass", "TIMEOUT", "in golden_golden_hangs", "timeout=1"),
     "empties": Bad("golden", "torch.empty(2**31)", "OUT_OF_MEMORY", "1024 MiB", LIMITED),
-    "zeros": Bad("golden", "torch.zeros(2**31)", "OUT_OF_MEMORY", "1024 MiB", LIMITED),
     "shouts": Bad("golden", "raise ValueError('x' * 10**8)", "GOLDEN_ERROR", "ValueError: xxx"),
-    "undecodable": Bad("golden", "open(b'undecodable_\\xff').read()", "GOLDEN_ERROR", "undecodable_"),
-    "specs_system_exit": Bad("specs", "sys.exit('no specs')", "CASE_ERROR", "SystemExit: no specs"),
-    "specs_os_exit": Bad("specs", "os._exit(0)", "CRASHED", "exited with status 0 and without a result"),
-    "specs_hang": Bad("specs", "while True: time.sleep(0.01)", "TIMEOUT", "still running after 5 s"),
+    "undecodable": Bad("golden", "open(b'undecodable_\\xff').read()", "GOLDEN_ERROR", "not UTF-8: "),
+    "specs_exit": Bad("specs", "sys.exit('no specs')", "CASE_ERROR", "SystemExit: no specs"),
+    "specs_exit_now": Bad("specs", "os._exit(0)", "CRASHED", "exited with status 0 and without a result"),
+    "specs_hang": Bad("specs", "while True: time.sleep(0.01)", "TIMEOUT", "in build_specs"),
     "module_exits": Bad("module", "os._exit(0)", "CRASHED", "exited with status 0 and without a result"),
 }
 GOOD = {
     "plain": {},
-    "forks": {"kernel": "for (int i = 0; i < 10; ++i) if (!fork()) for (;;) pause();"},
-    "forks_spinning": {"kernel": "for (int i = 0; i < 10; ++i) if (!fork()) for (volatile bool on = true; on;) {}"},
-    "closes": {"kernel": 'close(1); close(2); std::printf("lost\\n");'},
+    "forks": {"kernel": f"{FORK_TEN} pause();"},
+    "closes": {"kernel": 'close(1); close(2); std::puts("lost");'},
     "closes_all": {"kernel": "for (int i = 0; i < 256; ++i) close(i);"},
-    "floods": {"kernel": 'for (int i = 0; i < 1000000; ++i) std::printf("%0100d\\n", i);'},
     "starts": {"golden": "[subprocess.Popen(['sleep', '60']) for _ in range(10)]"},
     "starts_sessions": {"golden": "[subprocess.Popen(['sleep', '60'], start_new_session=True) for _ in range(10)]"},
     "golden_closes": {"golden": "os.close(1); os.close(2)"},
-    "golden_floods": {"golden": "[print('x' * 999) for _ in range(100000)]"},
-}  # fmt: skip
-MODES = {"one process": (), "two workers": ("-n", "2")}
+    "golden_floods": {"golden": "[print('x' * 99999) for _ in range(1000)]"},
+}
+SAMPLE = (
+    *("segfault", "in_thread", "throws", "exits", "hangs", "news", "floods_and_aborts"),
+    *("os_exits", "golden_hangs", "specs_exit", "plain", "forks", "closes_all", "starts_sessions"),
+)
+VICTIMS = {
+    "child_killed": ("child", signal.SIGKILL),
+    "child_terminated": ("child", signal.SIGTERM),
+    "server_killed": ("server", signal.SIGKILL),
+    "server_terminated": ("server", signal.SIGTERM),
+}
+MODES = {"one process": ((*BAD, *GOOD), ()), "two workers": (SAMPLE, ("-n", "2"))}
 
 
 @dataclass
 class Done:
+    """One `doit` over many cases: what it printed, and what it left behind."""
+
     project: SmallProject
+    cases: tuple[str, ...]
     status: int
     output: str
     left: dict[int, str]
@@ -84,23 +101,22 @@ class Done:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
-    """Every case above in one project, brought to its verdict by one `doit`, without and with workers."""
+    """The cases above in one project, brought to their verdicts by one `doit`; a sample of them with workers."""
     done = {}
-    for mode, arguments in MODES.items():
-        project = SmallProject(tmp_path_factory.mktemp("crashes") / "project", "timeout=5")
-        for name, bad in BAD.items():
-            project.case(name, **{bad.where: bad.code}, limits=bad.limits)
-        for name, code in GOOD.items():
-            project.case(name, **code)
+    for mode, (cases, arguments) in MODES.items():
+        project = SmallProject(tmp_path_factory.mktemp("crashes") / "project", "timeout=2")
+        for name in cases:
+            bad = BAD.get(name)
+            project.case(name, **({bad.where: bad.code, "limits": bad.limits} if bad else GOOD[name]))
         project.path(os.fsdecode(b"undecodable_\xff")).write_text("1")
         run = project.doit(*arguments)
-        done[mode] = Done(project, run.returncode, run.stdout, project.left(), project.remains())
+        done[mode] = Done(project, cases, run.returncode, run.stdout, project.left(), project.remains())
     return done
 
 
-@pytest.fixture(params=MODES)
-def done(request: pytest.FixtureRequest, runs: dict[str, Done]) -> Done:
-    return runs[request.param]
+def every(cases: Iterable[str]) -> list[tuple[str, str]]:
+    """Cases in each mode that has them."""
+    return [(mode, name) for mode, (there, _) in MODES.items() for name in cases if name in there]
 
 
 def row_of(name: str, output: str) -> tuple[str, list[str]]:
@@ -121,9 +137,11 @@ def told(name: str, output: str) -> str:
     return found[0] if found else ""
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_what_a_case_does_to_its_process_is_named_logged_and_repeatable(name: str, done: Done) -> None:
-    bad = BAD[name]
+@pytest.mark.parametrize(("mode", "name"), every(BAD))
+def test_what_a_case_does_to_its_process_is_named_logged_and_repeatable(
+    runs: dict[str, Done], mode: str, name: str
+) -> None:
+    done, bad = runs[mode], BAD[name]
 
     row, below = row_of(name, done.output)
     message = told(name, done.output)
@@ -138,47 +156,85 @@ def test_what_a_case_does_to_its_process_is_named_logged_and_repeatable(name: st
     assert any(line.startswith("repeat:") for line in below), below
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_a_case_that_is_only_untidy_passes(name: str, done: Done) -> None:
-    assert row_of(name, done.output)[0].split()[2] == "PASSED", told(name, done.output)
+@pytest.mark.parametrize(("mode", "name"), every(GOOD))
+def test_a_case_that_is_only_untidy_passes(runs: dict[str, Done], mode: str, name: str) -> None:
+    output = runs[mode].output
+
+    assert row_of(name, output)[0].split()[2] == "PASSED", told(name, output)
 
 
-def test_no_process_and_nothing_half_made_is_left(done: Done) -> None:
-    assert done.status != 0 and f"{len(GOOD)} passed, {len(BAD)} failed" in done.output
+@pytest.mark.parametrize("mode", MODES)
+def test_no_process_and_nothing_half_made_is_left(runs: dict[str, Done], mode: str) -> None:
+    done = runs[mode]
+
+    failed = len(BAD.keys() & set(done.cases))
+    assert done.status != 0 and f"{len(done.cases) - failed} passed, {failed} failed" in done.output
     assert done.left == {}
     assert done.remains == []
     assert "Traceback" not in done.output
 
 
-def test_a_log_of_any_length_keeps_its_beginning_and_its_end(done: Done) -> None:
-    for name in ("floods", "floods_and_aborts"):
-        log = done.project.path(f"build_output/{name}/cpu/execute.log")
-        text = log.read_text()
-        assert log.stat().st_size < 20 * 2**20
-        assert text.startswith("0" * 99 + "0\n") and "left out" in text and "999999\n" in text
+@pytest.mark.parametrize("log", ["floods_and_aborts/cpu/execute.log", "golden_floods/golden.log"])
+def test_a_log_of_any_length_keeps_its_beginning_and_its_end(runs: dict[str, Done], log: str) -> None:
+    text = runs["one process"].project.path(f"build_output/{log}").read_text()
+
+    assert len(text) < 10 * 2**20
+    assert set(text[:99_999]) <= {"0", "x"} and "left out" in text
+    if "aborts" in log:
+        assert "the end\n" in text
 
 
 def test_workers_change_no_verdict_no_reason_and_no_line_of_the_table(runs: dict[str, Done]) -> None:
-    def comparable(output: str) -> tuple[list[str], str]:
-        stages, _, table = output.partition("\n\ncase ")
-        stages = re.sub(r" +\d+\.\d s$", "", stages, flags=re.MULTILINE)
-        table = re.sub(r"\d+(\.\d+)? (us|ms|s)\b", "", table)
-        return sorted(stages.splitlines()), re.sub(" +", " ", table)
+    def comparable(mode: str, name: str) -> list[str]:
+        output = runs[mode].output.replace(str(runs[mode].project.folder), "")
+        row, below = row_of(name, output)
+        ran = [line for line in output.partition("\ncase ")[0].splitlines() if f":{name} " in line]
+        lines = [*sorted(ran), told(name, output), row, *below]
+        return [re.sub(r"\d+(\.\d+)? (us|ms|s)\b| +", " ", line) for line in lines]
 
-    one, two = (comparable(runs[mode].output) for mode in MODES)
+    for name in SAMPLE:
+        assert [line.split() for line in comparable("two workers", name)] == [
+            line.split() for line in comparable("one process", name)
+        ]
 
-    assert one[0] == two[0]
-    assert one[1] == two[1]
 
-
-@pytest.mark.parametrize("name", ["segfault", "throws", "news", "os_exits", "specs_system_exit"])
-def test_the_printed_command_repeats_what_happened(name: str, runs: dict[str, Done]) -> None:
+@pytest.mark.parametrize("name", ["segfault", "throws", "news", "os_exits", "specs_exit"])
+def test_the_printed_command_repeats_what_happened(runs: dict[str, Done], name: str) -> None:
     done = runs["one process"]
     command = next(line for line in row_of(name, done.output)[1] if line.startswith("repeat:"))
 
     repeated = done.project.run(*shlex.split(command.removeprefix("repeat:")), env=done.project.environment)
 
-    assert repeated.returncode == (-signal.SIGSEGV if name == "segfault" else 1), repeated.stdout
-    if name != "segfault":
-        said = BAD[name].said if name != "news" else "bad_alloc"
-        assert said in repeated.stdout
+    if name == "segfault":
+        assert repeated.returncode == -signal.SIGSEGV, repeated.stdout
+    else:
+        assert repeated.returncode == 1 and BAD[name].said in repeated.stdout
+
+
+@pytest.fixture(scope="module")
+def shot(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """One `doit` over cases whose golden function sleeps until someone ends its process, or the fork server's."""
+    project = SmallProject(tmp_path_factory.mktemp("signals") / "project")
+    project.case("last")
+    for name in VICTIMS:
+        project.case(name, golden=f"open('{name}', 'w').write(f'{{os.getpid()}} {{os.getppid()}}\\n'); time.sleep(60)")
+    doit = project.start("golden:*")
+    for name, (whose, number) in VICTIMS.items():
+        pids = wait_for(lambda name=name: project.path(name).read_text().splitlines()[0].split())
+        os.kill(int(pids[whose == "server"]), number)
+    output, _ = doit.communicate(timeout=60)
+    return Done(project, (*VICTIMS, "last"), doit.returncode, output, project.left(), project.remains())
+
+
+@pytest.mark.parametrize("name", VICTIMS)
+def test_a_signal_from_outside_is_named(shot: Done, name: str) -> None:
+    whose, number = VICTIMS[name]
+
+    said = f"ended by {number.name}" if whose == "child" else "the fork server was ended from outside"
+    assert f"F  golden:{name} " in told(name, shot.output)
+    assert "CRASHED" in told(name, shot.output) and said in told(name, shot.output)
+
+
+def test_after_a_signal_from_outside_the_other_cases_go_on_and_nothing_is_left(shot: Done) -> None:
+    assert ".  golden:last" in shot.output
+    assert shot.left == {} and shot.remains == []

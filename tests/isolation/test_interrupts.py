@@ -1,92 +1,95 @@
-"""Ctrl-C and SIGTERM: no process and no half-made artefact stays, and the next `doit` goes on from there."""
+"""Ctrl-C, SIGTERM and SIGKILL for doit: no process stays, and the next `doit` goes on from there."""
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import Project
+from small_project import SmallProject, wait_for
+
+SLEEP = "open('asleep', 'w').close(); time.sleep(60)"
+MODES = {"one process": (), "two workers": ("-n", "2")}
 
 
-def processes_of(project: Project) -> list[str]:
-    """The command lines of all processes that work in the project's folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink().is_relative_to(project.folder):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return found
+@pytest.fixture
+def project(tmp_path: Path) -> SmallProject:
+    made = SmallProject(tmp_path / "project")
+    made.case("first")
+    made.case("second")
+    return made
 
 
-def interrupt(project: Project, after: float, number: signal.Signals, *arguments: str) -> tuple[int, str]:
-    """Runs `doit`, sends a signal as a terminal or a supervisor would, and returns the exit status and the output."""
-    doit = subprocess.Popen(
-        [sys.executable, "-m", "doit", *arguments],
-        cwd=project.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    time.sleep(after)
+def interrupt(doit: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
+    """Sends a signal as a terminal or a supervisor would, and returns the exit status and the output."""
     if doit.poll() is None:
-        if number == signal.SIGINT:
-            os.killpg(doit.pid, number)
-        else:
-            doit.send_signal(number)
+        (os.killpg if number == signal.SIGINT else os.kill)(doit.pid, number)
     output, _ = doit.communicate(timeout=30)
     return doit.returncode, output
 
 
-def settled(project: Project) -> list[str]:
-    """The project's processes once two seconds have passed, or none is left."""
-    deadline = time.monotonic() + 2
-    while (left := processes_of(project)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return left
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("arguments", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_golden_ends_at_once_and_leaves_nothing(
-    project: Project, number: signal.Signals, workers: tuple[str, ...]
+@pytest.mark.parametrize("stage", ["golden", "compile"])
+def test_an_interrupted_stage_ends_at_once_and_leaves_nothing(
+    project: SmallProject, stage: str, number: signal.Signals, arguments: tuple[str, ...]
 ) -> None:
-    project.edit("kernels/matmul.py", 'values["c"][:] =', 'import time; time.sleep(60); values["c"][:] =')
+    if stage == "golden":
+        project.case("first", golden=f"subprocess.Popen(['sleep', '60']); {SLEEP}")
+    else:
+        compiler = Path(project.environment["CXX"])
+        compiler.write_text(compiler.read_text().replace(";;", f"; touch {project.path('asleep')}; sleep 60;;"))
+    doit = project.start(*arguments, f"{stage}:*")
+    wait_for(project.path("asleep").exists)
 
-    status, output = interrupt(project, 4.0, number, *workers)
+    status, output = interrupt(doit, number)
 
     assert status == 130, output
     assert "interrupted" in output and "Traceback" not in output
-    assert settled(project) == []
-    assert not list(project.path("build_output").rglob("*.new"))
+    assert project.left() == {}
+    assert project.remains() == []
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
-def test_after_an_interrupt_at_any_moment_the_next_doit_ends_with_the_right_verdicts(
-    tmp_path: Path, workers: tuple[str, ...]
+@pytest.mark.parametrize("arguments", MODES.values(), ids=MODES)
+def test_a_killed_doit_leaves_no_process_and_the_next_one_mends_what_it_left(
+    project: SmallProject, arguments: tuple[str, ...]
 ) -> None:
-    project = Project(tmp_path / "project", ("matmul", "rope"))
-    moments = random.Random(20261129)
-    for number in [signal.SIGINT, signal.SIGTERM] * 5:
-        status, output = interrupt(project, moments.uniform(0.05, 3.0), number, *workers)
-        assert status in (0, 130, -number), output
-        assert settled(project) == []
-        if moments.random() < 0.5:
-            tile = "TILE_M = 64" if "TILE_M = 64" in project.path("kernels/matmul.py").read_text() else "TILE_M = 32"
-            other = "TILE_M = 32" if tile.endswith("64") else "TILE_M = 64"
-            project.edit("kernels/matmul.py", tile, other)
+    project.case("first", golden=f"if not os.path.exists('asleep'): {SLEEP}")
+    doit = project.start(*arguments)
+    wait_for(project.path("asleep").exists)
 
-    done = project.doit(*workers)
+    interrupt(doit, signal.SIGKILL)
+    left = project.left()
+    done = project.doit(*arguments)
+
+    assert left == {}
+    assert done.returncode == 0 and "2 cases: 2 passed" in done.stdout, done.stdout
+    assert project.remains() == []
+
+
+def test_after_an_interrupt_at_any_moment_the_next_doit_ends_with_the_right_verdicts(project: SmallProject) -> None:
+    chance = random.Random(20261129)
+    for turn in range(20):
+        number = (signal.SIGINT, signal.SIGTERM)[turn % 2]
+        for name in ("first", "second"):
+            file = project.path(f"kernels/{name}.py")
+            file.write_text(re.sub(r"SIZE = \d", f"SIZE = {chance.choice([4, 5])}", file.read_text()))
+        doit = project.start(*chance.choice([*MODES.values()]))
+        time.sleep(chance.uniform(0.05, 1.8))
+
+        status, output = interrupt(doit, number)
+
+        assert status in (0, 130, -number), output
+        assert status != 0 or "2 cases: 2 passed" in output
+        assert project.left() == {}
+        assert project.remains() == []
+
+    done = project.doit()
 
     assert done.returncode == 0, done.stdout
     assert "2 cases: 2 passed" in done.stdout
-    assert not list(project.path("build_output").rglob("*.new"))

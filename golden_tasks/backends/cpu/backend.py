@@ -84,7 +84,8 @@ class CpuBackend:
             try:
                 parts[f"source {Path(source).name}"] = digest_file(source)
             except OSError as error:
-                raise Failure(Status.COMPILE_ERROR, f"{source}: {error.strerror}") from None
+                mend = "CppKernel(...) names it from its kernel file's folder"
+                raise Failure(Status.COMPILE_ERROR, f"{source}: {error.strerror}; {mend}") from None
         parts["arguments"] = ", ".join(f"{a.name}: {a}" for a in arguments)
         generated = orchestration.generate(program.plan["function"], Path(program.plan["source"]).name, arguments)
         headers = [header.read_text() for header in runtime_dir.HEADERS]

@@ -17,7 +17,7 @@ from golden_tasks.results import Failure, Status
 
 _CANDIDATES = ("c++", "g++", "clang++")
 _SHOWN_LINES = 40
-_ERROR = re.compile(r"error: |undefined reference")
+_ERROR = re.compile(r"error: |undefined reference|No space left on device")
 
 
 def find() -> list[str] | None:
