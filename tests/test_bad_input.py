@@ -967,3 +967,14 @@ def test_a_damaged_state_costs_nothing(replayed: Twice, name: str, damage: str) 
     assert done.returncode == 0, done.stdout
     assert "1 case: 1 passed; 0 replayed, 1 current" in done.stdout
     assert replayed.contents() == before
+
+
+@pytest.mark.parametrize("pattern", ["/somewhere/*.py", "../elsewhere/*.py"])
+def test_kernels_outside_the_project_are_refused(project: Project, pattern: str) -> None:
+    project.edit("dodo.py", '"kernels/*.py"', repr(pattern))
+
+    done = project.doit()
+
+    assert done.returncode == 3
+    assert f"ERROR: kernels={pattern!r}: name files below {project.folder}, by a path relative to it" in done.stdout
+    assert "Traceback" not in done.stdout

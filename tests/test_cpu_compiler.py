@@ -13,6 +13,7 @@ import torch
 from cpp_project import BACKEND, CppProject, run, scale, scaled
 
 from golden_tasks.backends import available_backend
+from golden_tasks.backends.cpu import compiler
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import ScalarSpec, TensorSpec
 
@@ -151,7 +152,11 @@ def test_no_compiler_at_all_is_the_reason_why_the_platform_is_unavailable(
 ) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    reason = "no C++17 compiler was found (c++, g++, clang++): install one, or set CXX to it"
+    monkeypatch.setattr(compiler, "_toolchain", lambda: None)  # should ziglang be installed here
+    reason = (
+        "no C++17 compiler was found (c++, g++, clang++): "
+        "install one, set CXX to it, or pip install 'golden-tasks[toolchain]'"
+    )
     assert BACKEND.unavailable() == reason
     with pytest.raises(Failure) as failed:
         project.compile(project.describe())

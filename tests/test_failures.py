@@ -239,7 +239,8 @@ def test_an_edit_made_while_golden_runs_never_ends_as_current(project: Project) 
     project.edit(
         KERNEL,
         BODY,
-        f'{BODY}\n    text = open(__file__).read()\n    open(__file__, "w").write(text.replace("+ 0.0", "+ 1e-5"))\n    EXTRA = 0 + 0.0',
+        f"{BODY}\n    text = open(__file__).read()\n"
+        '    open(__file__, "w").write(text.replace("+ 0.0", "+ 1e-5"))\n    EXTRA = 0 + 0.0',
     )
 
     done = project.doit()

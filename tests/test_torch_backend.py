@@ -94,7 +94,7 @@ def test_a_compiled_function_runs_through_torch_compile_and_keeps_its_cache(kern
 def test_what_a_build_could_not_load_again_is_refused(kernels, program: str) -> None:
     given = {"method": kernels.Holder.method, "lambda": lambda x, factor, y: None, "class": kernels.Holder}[program]
 
-    with pytest.raises(Exception, match="module level|takes a function"):
+    with pytest.raises(Exception, match=r"module level|takes a function"):
         scale_run(given)
 
 

@@ -66,6 +66,9 @@ class Project:
         dodo = sys._getframe(1).f_globals.get("__file__")
         self.root = Path(dodo).resolve().parent if dodo else Path.cwd()
         self.kernels = [kernels] if isinstance(kernels, str) else list(kernels)
+        for pattern in self.kernels:
+            if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+                raise InvalidDodoFile(f"kernels={pattern!r}: name files below {self.root}, by a path relative to it")
         self.timeout = timeout
         self.device = device
         self.memory_limit = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
