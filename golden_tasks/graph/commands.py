@@ -128,10 +128,16 @@ def _become_worker() -> None:
 
 
 def _end_workers() -> None:
-    """Waits until doit's worker processes have tidied up after themselves, and ends those that do not."""
+    """Waits until doit's worker processes have tidied up after themselves, and ends those that do not.
+
+    They are asked more than once: a request is lost on a worker's main thread while that starts a process.
+    """
     deadline = time.monotonic() + _TIDYING_SECONDS
-    for worker in multiprocessing.active_children():
-        worker.join(max(0.0, deadline - time.monotonic()))
+    while (workers := multiprocessing.active_children()) and time.monotonic() < deadline:
+        for worker in workers:
+            worker.terminate()
+            worker.join(0.1)
+    for worker in workers:
         worker.kill()
 
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -23,6 +24,9 @@ from golden_tasks.isolation.processes import READY, WHERE, end_group
 from golden_tasks.results import Failure, Status
 
 _TAIL_LINES = 15
+_TAIL_COLUMNS = 300
+_TAIL_BYTES = 2**15
+_SANITIZER = re.compile(r"==\d+==ERROR: ")
 _LONGEST_WAIT = 0.1  # seconds
 _LONGEST_LOG = 8 * 2**20  # bytes
 _KEPT_ENDS = 2**20  # bytes at each end of a log that has grown too long
@@ -282,13 +286,15 @@ def _shorten(log: Path) -> None:
 
 
 def _tail(log: Path) -> str:
-    """The last lines of a log, for a message."""
+    """The last lines of a log, for a message, or the first ones of a sanitizer's report in it."""
     with contextlib.suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 4000))
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
         text = "".join(c if c.isprintable() or c in "\t\n" else "?" for c in file.read().decode(errors="replace"))
-        lines = [line for line in text.splitlines() if not _is_plumbing(line)]
-        if lines:
-            return "\n" + "\n".join(lines[-_TAIL_LINES:])
+        lines = [line[:_TAIL_COLUMNS] for line in text.splitlines() if not _is_plumbing(line)]
+        report = next((i for i, line in enumerate(lines) if _SANITIZER.match(line)), len(lines) - _TAIL_LINES)
+        shown = lines[max(0, report) :][:_TAIL_LINES]
+        if shown:
+            return "\n" + "\n".join(shown)
     return ""
 
 

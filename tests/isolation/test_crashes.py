@@ -8,6 +8,7 @@ import shlex
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from small_project import SmallProject, wait_for
@@ -209,6 +210,17 @@ def test_the_printed_command_repeats_what_happened(runs: dict[str, Done], name: 
         assert repeated.returncode == -signal.SIGSEGV, repeated.stdout
     else:
         assert repeated.returncode == 1 and BAD[name].said in repeated.stdout
+
+
+def test_what_a_sanitizer_found_is_shown(tmp_path: Path) -> None:
+    project = SmallProject(tmp_path / "project")
+    project.case("overruns", kernel="y.data[4] = 1;")
+    project.edit("kernels/overruns.py", 'function="overruns"', 'function="overruns", sanitize="address"')
+
+    done = project.doit()
+
+    message = told("overruns", done.stdout)
+    assert "CRASHED" in message and "heap-buffer-overflow" in message and "kernels/overruns.cpp:" in message
 
 
 @pytest.fixture(scope="module")
