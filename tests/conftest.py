@@ -18,6 +18,10 @@ settings.load_profile("golden_tasks")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+# `python` and `doit` are those that run the tests, as in an active environment.
+PATH = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
 class Project:
     """A copy of the repository's `dodo.py` and some of its kernels, with counters for what is called.
 
@@ -49,7 +53,7 @@ class Project:
         return subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, "CXX": str(self.counters / "c++"), **(env or {})},
+            env={**os.environ, **PATH, "CXX": str(self.counters / "c++"), **(env or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

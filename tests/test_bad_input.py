@@ -526,7 +526,10 @@ BAD = {
     ),
     "tolerance_text": option("rtol='tight'", "rtol is 'tight': give a number"),
     "tolerance_negative": Bad(
-        TILES, f"{TILES}, rtol=-1.0", "inspect", "CASE_ERROR  rtol=-1.0 is no tolerance: give a number of at least 0"
+        TILES,
+        f"{TILES}, rtol=-1.0",
+        "inspect",
+        "CASE_ERROR  rtol=-1.0 is no tolerance: give a finite number of at least 0",
     ),
     "comparator_unknown": Bad(
         TILES,

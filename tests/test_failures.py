@@ -282,3 +282,70 @@ def test_a_kernel_file_with_a_syntax_error_is_named_with_its_line(project: Proje
     assert done.returncode != 0
     assert f"kernels/matmul.py:{line}: invalid syntax" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_a_hand_edit_that_a_script_rebuilt_is_not_taken_for_the_kernel_s_own_build(replayed: Project) -> None:
+    """The kernel is wrong, its copy in the runtime_dir is mended and passes in a script: `doit` must still fail."""
+    replayed.edit(SOURCE, RIGHT, WRONG)
+    assert replayed.doit().returncode != 0
+    runtime = "build_output/matmul/cpu/runtime"
+    replayed.edit(f"{runtime}/kernels/matmul.cpp", WRONG, RIGHT)
+    script = replayed.script("matmul", "--runtime-dir", runtime)
+    assert script.returncode == 0 and "rebuilding" in script.stdout, script.stdout
+
+    done = replayed.doit()
+
+    assert done.returncode != 0
+    assert "hand edit" in done.stdout and "WRONG_VALUE" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["ignore", "no-continue", "single"])
+def test_a_case_that_a_run_did_not_bring_up_to_date_is_never_shown_as_passed(tmp_path: Path, how: str) -> None:
+    project = Project(tmp_path / "project", ("layer_norm", "matmul"))
+    assert project.doit().returncode == 0
+    project.edit(SOURCE, RIGHT, "= c_tile[i][j]")
+    if how == "no-continue":  # layer_norm comes first and ends the run
+        project.path("kernels/layer_norm.cpp").write_text("#error broken")
+    if how == "ignore":
+        project.doit("ignore", "compile:matmul")
+
+    done = project.doit(*{"ignore": (), "no-continue": ("--no-continue",), "single": ("-s", "replay:matmul")}[how])
+
+    if how == "single":
+        assert "what comes before them may be stale" in done.stdout
+    else:
+        assert done.returncode != 0
+    assert ["matmul", "cpu", "PASSED"] not in [line.split()[:3] for line in done.stdout.splitlines()]
+
+
+def test_a_case_that_was_inspected_otherwise_than_it_is_mends_itself_at_the_next_doit(project: Project) -> None:
+    """A module that the golden function imports while it runs, and that changed since the inspection."""
+    project.path("kernels/consts.py").write_text("def offset():\n    return 0.00001\n")
+    project.edit(KERNEL, BODY, f"import consts\n    {BODY} + consts.offset()")
+    assert project.doit().returncode == 0
+
+    project.edit("kernels/consts.py", "0.00001", "0.00002")
+    done = project.doit()
+
+    assert done.returncode == 0, done.stdout
+    assert "golden:matmul" in stages_run(done.stdout)
+
+
+def test_the_run_time_is_that_of_the_last_run_though_the_outputs_kept_their_bits(replayed: Project) -> None:
+    import json
+    import re
+
+    replayed.edit(KERNEL, "TILE_M = 64", "TILE_M = 1")
+
+    output = replayed.doit().stdout
+
+    seconds = json.loads(replayed.path("build_output/matmul/cpu/run.json").read_text())["seconds"]
+    assert "validate:matmul" not in stages_run(output)
+    shown = re.search(r"PASSED .* ([0-9.]+) (us|ms) ", output)
+    assert shown and float(shown[1]) * {"us": 1e-6, "ms": 1e-3}[shown[2]] == pytest.approx(seconds, rel=0.1)
+
+
+def test_an_infinite_tolerance_is_no_tolerance(project: Project) -> None:
+    project.edit(KERNEL, "rtol=1e-3", "rtol=float('inf')")
+
+    assert "CASE_ERROR  rtol=inf is no tolerance" in project.doit().stdout

@@ -122,8 +122,9 @@ class TorchBackend:
                 Status.COMPILE_ERROR, f"{work_dir / missing[0]} is missing: compile again without runtime_dir"
             )
         sources = {name: digest.of_file(work_dir / name) for name in build.sources}
-        binary = digest.of_parts({**build.made_from, **sources})
-        build = msgspec.structs.replace(build, sources=sources, binary=binary)
+        made_from = {**build.made_from, "hand edit": digest.of_parts(sources)}  # not the kernel's own build any more
+        binary = digest.of_parts(made_from)
+        build = msgspec.structs.replace(build, made_from=made_from, sources=sources, binary=binary)
         records.write(work_dir / "build.json", build)
         return build
 

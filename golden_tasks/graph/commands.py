@@ -17,6 +17,7 @@ from doit.dependency import SqliteDB
 from doit.exceptions import InvalidCommand
 
 from golden_tasks import isolation
+from golden_tasks.graph.reporter import VerdictReporter
 from golden_tasks.graph.state import STATE
 from golden_tasks.graph.tasks import WORK
 from golden_tasks.isolation.processes import adopt_orphans, end_children, end_with_parent
@@ -45,7 +46,10 @@ class Run(DoitRun):  # type: ignore[misc]
         interrupt = _Interrupt()
         previous = {number: signal.signal(number, interrupt) for number in _ENDING}
         try:
-            return super()._execute(**options)  # type: ignore[no-any-return]
+            if ours and options.get("single"):
+                self.outstream.write("only the named tasks are looked at: what comes before them may be stale\n")
+            status: int = super()._execute(**options)
+            return status or int(bool(ours) and VerdictReporter.unjudged > 0)
         except KeyboardInterrupt:
             _end_workers()
             if ours:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from doit.exceptions import UnmetDependency
 from doit.reporter import ConsoleReporter
 
 from golden_tasks import records
 from golden_tasks.graph.tasks import Stage, Validate
-from golden_tasks.records import Verdict
+from golden_tasks.records import Run, Verdict
 from golden_tasks.results import Status
 
 _SETTLED = (Status.STALE, Status.DAMAGED, Status.SKIPPED)  # the message itself says what to do
@@ -26,16 +26,21 @@ class _Failed(NamedTuple):
     repeat: str
 
 
+_UNJUDGED = "-"
+
+
 class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
     """Says what ran and why, what failed and how, and how every judged case stands."""
 
     desc = "stages that ran with their reasons, and a table of verdicts"
+    unjudged: ClassVar[int] = 0  # cases of the last run that it should have judged and did not
 
     def __init__(self, outstream: Any, options: dict[str, Any]) -> None:
         super().__init__(outstream, options)
         self._start = time.perf_counter()
         self._stages: dict[str, Stage] = {}
         self._judged: list[str] = []
+        self._reached: set[str] = set()  # tasks that this run found current or brought up to date
         self._ran: set[tuple[str, str]] = set()  # (case, platform) that was executed or judged in this run
         self._failed: dict[tuple[str, str], _Failed] = {}
         self._width = self._reason_width = 0
@@ -59,9 +64,10 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             super().execute_task(task)
 
     def skip_uptodate(self, task: Any) -> None:
-        pass
+        self._reached.add(task.name)
 
     def add_success(self, task: Any) -> None:
+        self._reached.add(task.name)
         stage = self._stages.get(task.name)
         if stage is None or not task.values.get("made"):
             return
@@ -133,12 +139,15 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
                 self.write(f"    {text}\n")
         passed = sum(cells[2] == Status.PASSED for cells, _ in rows)
         skipped = sum(cells[2] == Status.SKIPPED for cells, _ in rows)
-        failed = len(rows) - passed - skipped
+        unjudged = sum(cells[2] == _UNJUDGED for cells, _ in rows)
+        failed = len(rows) - passed - skipped - unjudged
+        type(self).unjudged = unjudged
         judged = {(self._stages[n].case.name, self._stages[n].platform) for n in self._judged}
         ran = len(self._ran & judged)
-        current = len(judged - self._ran - self._failed.keys())
+        current = len(judged - self._ran - self._failed.keys()) - unjudged
         counts = [f"{passed} passed", *([f"{failed} failed"] if failed else [])]
         counts += [f"{skipped} skipped"] if skipped else []
+        counts += [f"{unjudged} not judged"] if unjudged else []
         total = f"{len(rows)} case{'s' if len(rows) != 1 else ''}: {', '.join(counts)}"
         seconds = time.perf_counter() - self._start
         self.write(f"{total}; {ran} replayed, {current} current   {seconds:.1f} s\n")
@@ -148,17 +157,20 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         stage = self._stages[name]
         key = (stage.case.name, stage.platform)
         failed = self._failed.get(key)
+        if failed is None and name not in self._reached:
+            return (*key, _UNJUDGED, "", "", "not judged in this run"), []
         verdict = records.read(stage.place / "verdict.json", Verdict)
         if failed is not None and verdict is not None and verdict.status != failed.status.value:
             verdict = None
         if failed is not None and verdict is None:
             return (*key, failed.status.value, "", "", ""), [line for line in (failed.message, failed.repeat) if line]
         if verdict is None:
-            return (*key, "-", "", "", "not judged"), []
+            return (*key, _UNJUDGED, "", "", "not judged in this run"), []
+        run = records.read(stage.place / "run.json", Run)
         used = [output.worst for output in verdict.outputs if output.worst is not None]
         worst = f"{100 * max(used):.1f} %" if used and verdict.status == Status.PASSED else ""
         now = "replayed now" if key in self._ran else ""
-        cells = (*key, verdict.status, worst, _duration(verdict.seconds), now)
+        cells = (*key, verdict.status, worst, _duration(run.seconds if run else verdict.seconds), now)
         return cells, _what_is_wrong(stage, verdict)
 
     def _paint(self, text: str, good: bool) -> str:

@@ -353,7 +353,12 @@ class Golden(Stage):
 
     def make(self, parts: dict[str, str]) -> tuple[Path, dict[str, str], dict[str, Any]]:
         place = _empty(self.beside)
-        return place, parts, self.child("golden", {"place": str(place), "parts": parts})
+        try:
+            return place, parts, self.child("golden", {"place": str(place), "parts": parts})
+        except Failure as failure:
+            if failure.status is Status.STALE:  # inspected otherwise than it is: inspect it again next time
+                (self.folder / "inspect.json").unlink(missing_ok=True)
+            raise
 
     def keep(self, made: tuple[Path, dict[str, str], dict[str, Any]]) -> None:
         place, parts, answer = made

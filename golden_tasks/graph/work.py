@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
         "programs": msgspec.to_builtins(programs),
         "timeout": case.timeout,
         "memory": case.memory,
-        "modules": _modules(root, request["file"]),
+        "modules": sorted({*_modules(root, request["file"]), *_whole_files([contract, policy, *programs.values()])}),
         "files": sorted(watch.files),
         "environment": watch.variables,
     }
@@ -173,6 +174,12 @@ def _same(wanted: dict[str, str], now: dict[str, str], case: Case) -> None:
             f"case {case.name!r} is not what was inspected: {', '.join(changed)} changed. It was edited while doit ran "
             "(run doit again), or it is not reproducible: a clock, a random number or a process id is in it",
         )
+
+
+def _whole_files(described: Sequence[Contract | Policy | Program]) -> set[str]:
+    """The files that count whole, though they may not be imported yet."""
+    found = {part.partition("all of ")[2] for record in described for part in record.parts if "all of " in part}
+    return {file for file in found if Path(file).is_file()}
 
 
 def _modules(root: Path, file: str) -> list[str]:

@@ -95,8 +95,8 @@ def validate_golden(
 def check_policy(rtol: float, atol: float, comparators: Mapping[str, object], outputs: list[str]) -> None:
     """Raises `Failure` unless the tolerances can be met and every comparator has an output."""
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if not value >= 0:
-            raise Failure(Status.CASE_ERROR, f"{name}={value} is no tolerance: give a number of at least 0")
+        if not 0 <= value < math.inf:
+            raise Failure(Status.CASE_ERROR, f"{name}={value} is no tolerance: give a finite number of at least 0")
     unknown = [name for name in comparators if name not in outputs]
     if unknown:
         raise Failure(Status.CASE_ERROR, f"compare_fn names {unknown}, but the outputs are {outputs}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from conftest import Project
+from conftest import PATH, Project
 
 KERNEL = """\
 #include <unistd.h>
@@ -94,6 +94,7 @@ class SmallProject(Project):
         self.temporary.mkdir()
         self.environment = {
             **os.environ,
+            **PATH,
             "CXX": str(self.counters / "c++"),
             "TMPDIR": str(self.temporary),
         }

@@ -140,6 +140,10 @@ class CpuBackend:
         if runtime_dir.sources(work_dir) != before:
             raise Failure(Status.STALE, f"{work_dir} was edited while it was compiled: run again")
         made_from = {**build.made_from, "compiler": _compiler(command, digest.of_file)}
+        if before != build.sources:
+            made_from["hand edit"] = digest.of_parts(
+                before
+            )  # so that the graph does not take it for the kernel's build
         return _record(work_dir, command, msgspec.structs.replace(build, made_from=made_from))
 
     def child_environment(self, build: Build) -> dict[str, str]:
