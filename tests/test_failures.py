@@ -349,3 +349,16 @@ def test_an_infinite_tolerance_is_no_tolerance(project: Project) -> None:
     project.edit(KERNEL, "rtol=1e-3", "rtol=float('inf')")
 
     assert "CASE_ERROR  rtol=inf is no tolerance" in project.doit().stdout
+
+
+def test_an_edit_of_kept_data_leaves_the_snapshot_as_it_is(replayed: Project) -> None:
+    replayed.edit(SOURCE, RIGHT, WRONG)
+    output = replayed.doit().stdout
+    kept = next(line.split()[1] for line in output.splitlines() if line.split()[:1] == ["kept:"])
+    for file in replayed.path(kept).rglob("*.pt"):
+        file.write_bytes(b"edited")
+    replayed.edit(SOURCE, WRONG, RIGHT)
+
+    done = replayed.doit()
+
+    assert done.returncode == 0 and "PASSED" in done.stdout

@@ -542,10 +542,10 @@ class Validate(Stage):
         for old in sorted(p for p in parent.iterdir() if p.is_dir())[: -_KEPT_FAILURES + 1]:
             shutil.rmtree(old, ignore_errors=True)
         place = parent / datetime.now().strftime("%Y%m%d_%H%M%S_%f")[:-3]
-        layout.link_files(snapshot / "in", place / "data" / "in")
-        layout.link_files(snapshot / "out", place / "data" / "out")
+        layout.copy_files(snapshot / "in", place / "data" / "in")
+        layout.copy_files(snapshot / "out", place / "data" / "out")
         shutil.copyfile(snapshot / layout.MANIFEST, place / "data" / layout.MANIFEST)
-        layout.link_files(self.place / "replay" / "out", place / "actual")
+        layout.copy_files(self.place / "replay" / "out", place / "actual")
         return place
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -84,11 +83,8 @@ def replace_folder(new: Path, place: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def link_files(source: Path, target: Path) -> None:
-    """Makes `target` hold the files of `source`, as hard links where the file system has them."""
+def copy_files(source: Path, target: Path) -> None:
+    """Makes `target` hold copies of the files of `source`: links would let an edit of one damage the other."""
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted(source.iterdir()):
-        try:
-            os.link(path, target / path.name)
-        except OSError:
-            shutil.copy2(path, target / path.name)
+        shutil.copyfile(path, target / path.name)
