@@ -345,8 +345,7 @@ def _changed(backend: Backend, described: Program, build: Build) -> list[str]:
         now = backend.parts(described, build.arguments, digest.of_file)
     except Failure as failure:
         return [failure.message]
-    parts = [part for part in sorted(now.keys() | build.made_from) if build.made_from.get(part) != now.get(part)]
-    changed = [_change(part, build.made_from.get(part), now.get(part)) for part in parts]
+    changed = _changes(build.made_from, now)
     return changed + [f"{path} changed" for path, was in build.found.items() if _digest_or_none(path) != was]
 
 
@@ -362,6 +361,15 @@ def _difference(built: Sequence[Argument], wanted: Sequence[Argument]) -> str:
     if [a.name for a in built] != [a.name for a in wanted]:
         return f"{', '.join(a.name for a in built)} instead of {', '.join(a.name for a in wanted)}"
     return "; ".join(f"{b.name} was {b}, is {w}" for b, w in zip(built, wanted, strict=True) if b != w)
+
+
+def _changes(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """How parts differ from what they were, in words."""
+    return [
+        _change(part, was.get(part), now.get(part))
+        for part in sorted(now.keys() | was)
+        if was.get(part) != now.get(part)
+    ]
 
 
 def _change(part: str, old: str | None, new: str | None) -> str:
@@ -425,11 +433,9 @@ def _golden(
         print(f"[RUN]   cache hit: {folder / 'out'}", flush=True)
         manifest = layout.read_manifest(folder)
         if contract is not None and manifest is not None and manifest.made_from:
-            now = contract.parts
-            changed = [p for p in sorted(now.keys() | manifest.made_from) if now.get(p) != manifest.made_from.get(p)]
+            changed = _changes(manifest.made_from, contract.parts)
             if changed:
-                words = "; ".join(_change(p, manifest.made_from.get(p), now.get(p)) for p in changed)
-                print(f"[RUN]   warning: {folder} was saved under another contract: {words}", flush=True)
+                print(f"[RUN]   warning: {folder} was saved under another contract: {'; '.join(changed)}", flush=True)
         return _Golden(tensors.load_outputs(folder, arguments))
     if golden_fn is None:
         return _Golden(None)

@@ -94,3 +94,11 @@ def available_backend(platform: str) -> Backend:
     if reason is not None:
         raise Failure(Status.SKIPPED, f"platform {platform!r} is not available: {reason}")
     return backend
+
+
+def shown(path: Path) -> str:
+    """A path below the current folder relative to it, so that a copied project finds its builds current."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

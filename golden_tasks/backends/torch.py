@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from golden_tasks import digest, records
-from golden_tasks.backends import DigestFile
+from golden_tasks.backends import DigestFile, shown
 from golden_tasks.records import Argument, Build, Program
 from golden_tasks.results import Failure, Status
 
@@ -70,7 +70,7 @@ class TorchBackend:
         file = Path(function.__code__.co_filename).resolve()
         taken = _taken(kernel.function, tiles)
         compiled = bool(options.get("compile", kernel.compile))
-        plan = {"file": _shown(file), "function": name, "tiles": taken, "compile": compiled}
+        plan = {"file": shown(file), "function": name, "tiles": taken, "compile": compiled}
         parts = {f"tile {tile}": repr(value) for tile, value in taken.items()}
         parts |= {"function": name, "torch.compile": str(compiled)}
         return Program(platform=platform, backend=self.name, name=name, plan=plan, parts=parts)
@@ -183,7 +183,3 @@ def _warm(kernel: Callable[..., object], build: Build) -> None:
     import torch
 
     kernel(*[0 if a.kind == "scalar" else torch.zeros(a.shape, dtype=getattr(torch, a.dtype)) for a in build.arguments])
-
-
-def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

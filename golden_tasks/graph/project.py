@@ -15,7 +15,7 @@ from golden_tasks.digest import Memory
 from golden_tasks.graph import state
 from golden_tasks.graph.discovery import CaseRef, DiscoveryError, discover
 from golden_tasks.graph.reporter import VerdictReporter
-from golden_tasks.graph.tasks import STAGES, Stage, python_or_bytes
+from golden_tasks.graph.tasks import PER_CASE, STAGES, Stage, python_or_bytes
 from golden_tasks.results import Failure, of_os_error
 
 _GROUPS = {
@@ -36,7 +36,6 @@ _NEEDS = {
     "capture": ("validate",),
     "replay": ("capture", "validate"),
 }
-_PER_CASE = ("inspect", "golden")
 
 
 class StageFailed(TaskFailed):  # type: ignore[misc]
@@ -120,10 +119,10 @@ class Project:
     def _stage(self, verb: str, stage_class: type[Stage] | None, cases: list[CaseRef]) -> Iterator[dict[str, Any]]:
         for case in cases:
             default = default_platform(case.platforms)
-            platforms = (default,) if verb in _PER_CASE else case.platforms
+            platforms = (default,) if verb in PER_CASE else case.platforms
             for platform in platforms:
                 label = self.label(case, platform)
-                needs = [f"{n}:{case.name if n in _PER_CASE else label}" for n in _NEEDS[verb]]
+                needs = [f"{n}:{case.name if n in PER_CASE else label}" for n in _NEEDS[verb]]
                 task: dict[str, Any] = {"basename": verb, "name": label, "task_dep": needs}
                 if stage_class is None:
                     yield {**task, "actions": None, "doc": f"Show {case.name}'s verdict on {platform}."}
@@ -147,7 +146,7 @@ class Project:
             "task_dep": names,
             "doc": f"All cases: {_lower(_GROUPS[verb])}",
         }
-        if verb in _PER_CASE:
+        if verb in PER_CASE:
             return
         for platform in sorted({p for case in cases for p in case.platforms}):
             names = [f"{verb}:{self.label(case, platform)}" for case in cases if platform in case.platforms]

@@ -102,7 +102,7 @@ class Stage:
 
     def repeat(self, status: Status) -> str:
         """The command that fails again as the stage did."""
-        return f"doit {self.verb}:{self.case.name if self.verb in _PER_CASE else self.label}"
+        return f"doit {self.verb}:{self.case.name if self.verb in PER_CASE else self.label}"
 
     def script(self, data: Path) -> str:
         """The command that runs the build on a snapshot, in a process of the user's own if the file is a script."""
@@ -190,7 +190,7 @@ class Stage:
     def child(self, function: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Calls a function of `work` in a child process, its output in `<verb>.log`."""
         inspection = records.read(self.folder / "inspect.json", Inspection)
-        log = self.place / f"{self.verb}.log" if self.verb not in _PER_CASE else self.folder / f"{self.verb}.log"
+        log = self.place / f"{self.verb}.log" if self.verb not in PER_CASE else self.folder / f"{self.verb}.log"
         return isolation.call(
             f"{WORK}:{function}",
             {"case": self.case.name, "file": self.case.file, **request},
@@ -589,7 +589,7 @@ class Capture(Stage):
 
 STAGES: tuple[type[Stage], ...] = (Inspect, Golden, Compile, Execute, Validate, Capture)
 T = TypeVar("T", bound=msgspec.Struct)
-_PER_CASE = ("inspect", "golden")  # the stages that exist once a case, whatever its platforms
+PER_CASE = ("inspect", "golden")  # the stages that exist once a case, whatever its platforms
 
 
 def _needed(path: Path, kind: type[T], command: str) -> T:

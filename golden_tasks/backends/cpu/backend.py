@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from golden_tasks import digest, records
-from golden_tasks.backends import DigestFile
+from golden_tasks.backends import DigestFile, shown
 from golden_tasks.backends.cpu import compiler, orchestration, runtime_dir
 from golden_tasks.backends.cpu.kernel import SANITIZERS, CppKernel, words
 from golden_tasks.records import Argument, Build, Program
@@ -40,7 +40,7 @@ class CpuBackend:
         return isinstance(program, CppKernel)
 
     def describe(self, program: Any, platform: str, tiles: Mapping[str, object], options: Mapping[str, Any]) -> Program:
-        if not isinstance(program, CppKernel):
+        if not self.accepts(program):
             raise Failure(
                 Status.COMPILE_ERROR,
                 f"platform 'cpu' takes a CppKernel as its program, not a {type(program).__name__}",
@@ -51,7 +51,7 @@ class CpuBackend:
                 f"{program.function!r} is no name of a C++ function: name it by CppKernel(..., function=...)",
             )
         sanitize = _sanitizers(options.get("sanitize", program.sanitize))
-        source = runtime_dir.shown(program.source)
+        source = shown(program.source)
         defines = {name: _macro(name, value) for name, value in {**program.defines, **tiles}.items()}
         clash = [name for name in defines if name in program.function.split("::")]
         if clash:
@@ -113,7 +113,7 @@ class CpuBackend:
         found.pop(source, None)
         build = Build(
             made_from=made_from,
-            found={runtime_dir.shown(path): content for path, content in found.items()},
+            found={shown(path): content for path, content in found.items()},
             platform=program.platform,
             backend=self.name,
             binary="",

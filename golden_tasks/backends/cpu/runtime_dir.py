@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from golden_tasks import digest
+from golden_tasks.backends import shown
 from golden_tasks.backends.cpu import compiler, orchestration
 from golden_tasks.records import Argument, Program
 from golden_tasks.results import Failure, Status
@@ -108,14 +109,6 @@ def sources(work_dir: Path) -> dict[str, str]:
             if path.is_file() and ".so" not in path.suffixes:
                 found[str(path.relative_to(work_dir))] = digest.of_file(path)
     return found
-
-
-def shown(path: Path) -> str:
-    """A path below the current folder relative to it, so that a copied project finds its builds current."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _file_name(function: str) -> str:
