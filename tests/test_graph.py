@@ -189,3 +189,11 @@ def test_a_platform_without_a_backend_is_skipped_and_never_counts_as_passed(proj
     assert named.returncode != 0
     assert "SKIPPED" in named.stdout and "0 passed" in named.stdout
     assert "Traceback" not in named.stdout
+
+
+def test_options_after_the_names_are_refused_with_the_command_that_was_meant(project: Project) -> None:
+    done = project.doit("replay:matmul", "-n", "2")
+
+    assert done.returncode != 0
+    assert "options come before the names of tasks: doit -n 2 replay:matmul" in done.stdout
+    assert not project.path("build_output/matmul").exists()

@@ -25,7 +25,7 @@ class Backend(Protocol):
     name: str
     platforms: tuple[str, ...]
     options: tuple[str, ...]  # the compile options that it knows
-    compiles_in_child: bool  # whether compiling imports the user's code or torch
+    compiles_with_torch: bool  # whether compiling imports torch or the user's code
     leases_devices: bool  # whether runs on one device must follow each other
     bakes_scalars: bool  # whether a build holds the scalars' values
 

@@ -46,7 +46,7 @@ class TorchBackend:
     options: tuple[str, ...] = ("compile",)
     leases_devices = False
     bakes_scalars = False
-    compiles_in_child = True
+    compiles_with_torch = True
 
     def unavailable(self) -> str | None:
         return None

@@ -7,6 +7,7 @@ import fnmatch
 import functools
 import multiprocessing
 import os
+import shlex
 import signal
 import sqlite3
 import time
@@ -19,7 +20,7 @@ from doit.exceptions import InvalidCommand
 from golden_tasks import isolation
 from golden_tasks.graph.reporter import VerdictReporter
 from golden_tasks.graph.state import STATE
-from golden_tasks.graph.tasks import WORK
+from golden_tasks.graph.tasks import BUILDING, WORK
 from golden_tasks.isolation.processes import adopt_orphans, end_children, end_with_parent
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -63,8 +64,11 @@ class Run(DoitRun):  # type: ignore[misc]
     def _check_names(self) -> None:
         """Raises `InvalidCommand` for a pattern or a name that no task has, with the nearest names."""
         names = [task.name for task in self.task_list]
-        for wanted in self.sel_tasks or []:
-            if wanted.startswith("-") or wanted in names:
+        for i, wanted in enumerate(self.sel_tasks or []):
+            if i and wanted.startswith("-"):
+                words = [*self.sel_tasks[i:], *self.sel_tasks[:i]]
+                raise InvalidCommand(f"options come before the names of tasks: doit {shlex.join(words)}")
+            if wanted in names:
                 continue
             if "*" in wanted:
                 if not fnmatch.filter(names, wanted):
@@ -124,7 +128,8 @@ class _Interrupt:
 
 def _prepare_for_workers() -> None:
     """Runs before doit forks its first worker, and so only if there is something to do."""
-    isolation.start(WORK)
+    for module in (WORK, BUILDING):
+        isolation.start(module)
 
 
 def _become_worker() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from golden_tasks.graph.project import Project
 
 WORK = "golden_tasks.graph.work"
+BUILDING = "golden_tasks.graph.building"
 _KEPT_FAILURES = 5
 
 
@@ -187,12 +188,12 @@ class Stage:
                 shutil.rmtree(self.beside, ignore_errors=True)
         return made
 
-    def child(self, function: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
-        """Calls a function of `work` in a child process, its output in `<verb>.log`."""
+    def child(self, function: str, request: dict[str, Any], module: str = WORK, **options: Any) -> dict[str, Any]:
+        """Calls a function of a module in a child process, its output in `<verb>.log`."""
         inspection = records.read(self.folder / "inspect.json", Inspection)
         log = self.place / f"{self.verb}.log" if self.verb not in PER_CASE else self.folder / f"{self.verb}.log"
         return isolation.call(
-            f"{WORK}:{function}",
+            f"{module}:{function}",
             {"case": self.case.name, "file": self.case.file, **request},
             log=log,
             timeout=(inspection.timeout if inspection else None) or self.project.timeout,
@@ -404,17 +405,11 @@ class Compile(Stage):
         return self._altered_files({**record.sources, **record.made}, self.place / "runtime")
 
     def make(self, parts: dict[str, str]) -> Path:
-        backend, program, arguments, place = (
-            self.backend(),
-            self.program(),
-            self.contract().arguments,
-            _empty(self.beside),
-        )
-        if backend.compiles_in_child:
-            request = {"program": program, "arguments": arguments, "place": str(place)}
-            self.child("compile", msgspec.to_builtins(request))
-        else:
-            backend.compile(program, arguments, place)
+        backend, place = self.backend(), _empty(self.beside)
+        program, arguments = self.program(), self.contract().arguments
+        isolation.start(WORK)  # what follows needs torch: it is imported while the compiler runs
+        request = {"program": program, "arguments": arguments, "place": str(place)}
+        self.child("compile", msgspec.to_builtins(request), module=WORK if backend.compiles_with_torch else BUILDING)
         return place
 
     def keep(self, made: Path) -> None:

@@ -1,4 +1,4 @@
-"""What runs in a child process: the parts of stages that import the user's code or torch.
+"""What runs in a child process: the parts of stages that import the user's code or torch. See also `building`.
 
 Each function takes and returns plain JSON data; paths are relative to the project, which is the current folder.
 """
@@ -20,6 +20,7 @@ from golden_tasks.case import Case
 from golden_tasks.fingerprint.imports import import_from_source, module_from_file
 from golden_tasks.fingerprint.walk import is_local
 from golden_tasks.fingerprint.watch import watching
+from golden_tasks.graph.building import compile as compile
 from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Policy, Program
 from golden_tasks.results import Failure, Status
@@ -76,15 +77,6 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
         "files": sorted({*watch.files, *_modules(root, request["file"])} - set(before)),
         "environment": watch.variables,
     }
-
-
-def compile(request: dict[str, Any]) -> dict[str, Any]:
-    """Builds a program of a backend that needs torch or the user's code for it, into the folder `place`."""
-    import_from_source(Path.cwd())
-    program = msgspec.convert(request["program"], Program)
-    arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
-    build = backend_for(program.platform).compile(program, arguments, Path(request["place"]))
-    return {"binary": build.binary}
 
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class CpuBackend:
     name = "cpu"
     platforms: tuple[str, ...] = ("cpu",)
     options: tuple[str, ...] = ("debug", "sanitize", "flags")
-    compiles_in_child = False
+    compiles_with_torch = False
     leases_devices = False
     bakes_scalars = False
 

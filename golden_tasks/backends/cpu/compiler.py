@@ -88,8 +88,8 @@ def linking_undefined_sanitizer(command: Sequence[str]) -> list[str]:
     return ["-shared-libsan", f"-Wl,-rpath,{Path(library).parent}"] if library else []
 
 
-def call(command: Sequence[str], folder: Path) -> str | None:
-    """Runs a compiler in a folder; what it said if it failed, else None. Raises `Failure` if it cannot be run."""
+def call(command: Sequence[str], folder: Path) -> tuple[bool, str]:
+    """Runs a compiler in a folder; whether it succeeded, and what it said. Raises `Failure` if it cannot be run."""
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -97,10 +97,10 @@ def call(command: Sequence[str], folder: Path) -> str | None:
         )
     except OSError as error:
         raise Failure(Status.COMPILE_ERROR, f"{command[0]} cannot be run: {error.strerror}") from None
-    if done.returncode == 0:
-        return None
     said = (done.stderr or done.stdout).strip()
-    return said or f"{command[0]} ended with exit status {done.returncode} and said nothing"
+    if done.returncode != 0 and not said:
+        said = f"{command[0]} ended with exit status {done.returncode} and said nothing"
+    return done.returncode == 0, said
 
 
 def message(said: str) -> str:

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,11 @@ def link(
     where = [f"-ffile-prefix-map={work_dir.resolve()}=.", "-o", str(made.relative_to(work_dir))]
     where += ["-MMD", "-MT", "x", "-MF", str(report.relative_to(work_dir))]
     try:
-        said = compiler.call([*call_of(command, plan), *where], work_dir)
-        if said is not None:
+        succeeded, said = compiler.call([*call_of(command, plan), *where], work_dir)
+        if not succeeded:
             raise Failure(Status.COMPILE_ERROR, _message(work_dir, function, arguments, said, place))
+        if said:  # warnings
+            print(compiler.message(_renamed(said, "orchestration/../kernels/", place)), file=sys.stderr)
         read = _reported(report, command)
         made.replace(target)
     finally:
@@ -133,14 +136,14 @@ def _own_headers(work_dir: Path, command: Sequence[str], plan: Mapping[str, Any]
     work_dir.mkdir(parents=True, exist_ok=True)
     report = work_dir / "headers.d"
     defines = [f"-D{name}={value}" for name, value in plan["defines"].items()]
-    said = compiler.call(
+    succeeded, said = compiler.call(
         [
             *[*command, "-std=c++17", "-fdiagnostics-color=never", f"-I{HEADERS[0].parent}", *defines, *plan["flags"]],
             *["-MM", "-MT", "x", "-MF", report.name, "-x", "c++", str(source)],
         ],
         work_dir,
     )
-    if said is not None:
+    if not succeeded:
         raise Failure(Status.COMPILE_ERROR, compiler.message(_renamed(said, f"{source.parent}/", source.parent)))
     names = _reported(report, command)
     report.unlink()
