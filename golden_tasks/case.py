@@ -129,7 +129,7 @@ class Case:
         return getattr(imported, attribute)
 
     def main(self, argv: Sequence[str] | None = None) -> NoReturn:
-        """The script's command line: runs the case once and exits, 0 if it passed."""
+        """The script's command line: runs the case once and exits, 0 if it passed, 130 if it was interrupted."""
         from golden_tasks.arguments import add_arguments
         from golden_tasks.harness import run_case
 
@@ -149,6 +149,9 @@ class Case:
         except Failure as failure:
             print(f"[RUN] FAIL: {failure.message}", file=sys.stderr)
             sys.exit(1)
+        except KeyboardInterrupt:
+            print("[RUN] interrupted", file=sys.stderr)
+            sys.exit(130)
         sys.exit(0 if result.passed else 1)
 
     def _tile(self, text: str) -> tuple[str, object]:

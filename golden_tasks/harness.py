@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from golden_tasks import digest, environment, records, stages
-from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for
+from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for, unremembered
 from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Manifest, Program, Proof
 from golden_tasks.results import Failure, RunResult, Status, of_os_error
@@ -342,18 +342,12 @@ def _reuse(backend: Backend, described: Program, arguments: Sequence[Argument], 
 def _changed(backend: Backend, described: Program, build: Build) -> list[str]:
     """How the program differs from the one that a build was made from, in words."""
     try:
-        now = backend.parts(described, build.arguments, digest.of_file)
+        now = backend.parts(described, build.arguments, unremembered)
     except Failure as failure:
         return [failure.message]
     changed = _changes(build.made_from, now)
-    return changed + [f"{path} changed" for path, was in build.found.items() if _digest_or_none(path) != was]
-
-
-def _digest_or_none(path: str) -> str | None:
-    try:
-        return digest.of_file(path)
-    except OSError:
-        return None
+    found = build.found.items()
+    return changed + [f"{path} changed" for path, was in found if backend.content(path, was, unremembered) != was]
 
 
 def _difference(built: Sequence[Argument], wanted: Sequence[Argument]) -> str:
@@ -403,7 +397,7 @@ def _check_saved(folder: Path, arguments: Sequence[Argument]) -> None:
     if missing:
         near = [near for near in (folder / "data", *folder.parents[:2]) if not layout.missing(near, arguments)]
         raise _Refused(f"golden_data is missing files: {missing}{_hint(folder, near)}")
-    manifest = layout.read_manifest(folder)
+    manifest = layout.read_manifest(folder / layout.MANIFEST)
     if manifest is None and (folder / layout.MANIFEST).exists():
         raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
     damage = layout.damage(folder, manifest, digest.of_file) if manifest else []
@@ -431,7 +425,7 @@ def _golden(
     if golden_data:
         folder = Path(golden_data)
         print(f"[RUN]   cache hit: {folder / 'out'}", flush=True)
-        manifest = layout.read_manifest(folder)
+        manifest = layout.read_manifest(folder / layout.MANIFEST)
         if contract is not None and manifest is not None and manifest.made_from:
             changed = _changes(manifest.made_from, contract.parts)
             if changed:

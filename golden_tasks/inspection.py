@@ -14,52 +14,78 @@ from golden_tasks.records import Contract, Policy, Program
 from golden_tasks.specs import ScalarSpec, Spec, arguments_of
 
 
+class _Parts:
+    """Parts under their prefixes; `where` gets the file of the project that defines each."""
+
+    def __init__(self, parts: dict[str, str], where: dict[str, str] | None) -> None:
+        self.parts = parts
+        self.where = {} if where is None else where
+        self.conservative: list[str] = []
+
+    def add(self, prefix: str, found: Fingerprint) -> None:
+        self.parts.update({f"{prefix} {part}": value for part, value in found.parts.items()})
+        self.where.update({f"{prefix} {part}": file for part, file in found.files.items()})
+        self.conservative.extend(f"{prefix} {what}" for what in found.conservative)
+
+
 def contract_of(
-    name: str, specs: Sequence[Spec], golden_fn: Callable[..., object] | None, seed: int, root: Path
+    name: str,
+    specs: Sequence[Spec],
+    golden_fn: Callable[..., object] | None,
+    seed: int,
+    root: Path,
+    where: dict[str, str] | None = None,
 ) -> Contract:
     """What is computed: arguments, how inputs are made, the seed, the golden function and all that it reaches.
 
     Raises `ValueError` for argument names that cannot be.
     """
     arguments = arguments_of(specs)
-    parts = {"seed": str(seed), **_torch_defaults()}
-    conservative: list[str] = []
-
-    def add(prefix: str, found: Fingerprint) -> None:
-        parts.update({f"{prefix} {part}": value for part, value in found.parts.items()})
-        conservative.extend(f"{prefix} {what}" for what in found.conservative)
-
+    changed = {name: value for name, value in _torch_settings().items() if value != _USUAL[name]}
+    found = _Parts({"seed": str(seed), **changed}, where)
     for position, (spec, argument) in enumerate(zip(specs, arguments, strict=True), 1):
-        parts[f"argument {position}"] = f"{argument.name}: {argument}"
+        found.parts[f"argument {position}"] = f"{argument.name}: {argument}"
         if isinstance(spec, ScalarSpec):
-            parts[f"scalar {spec.name}"] = repr(spec.to_python())
+            found.parts[f"scalar {spec.name}"] = repr(spec.to_python())
         elif argument.is_input:
-            add(f"input {spec.name}", _initial(spec.init_value, root))
+            found.add(f"input {spec.name}", _initial(spec.init_value, root))
     if golden_fn is not None:
-        add("golden", fingerprint(golden_fn, getattr(golden_fn, "__qualname__", "function"), root))
-    return Contract(case=name, seed=seed, arguments=arguments, parts=parts, conservative=sorted(conservative))
+        found.add("golden", fingerprint(golden_fn, getattr(golden_fn, "__qualname__", "function"), root))
+    conservative = sorted(found.conservative)
+    return Contract(case=name, seed=seed, arguments=arguments, parts=found.parts, conservative=conservative)
 
 
-def _torch_defaults() -> dict[str, str]:
-    """Torch's process-wide settings that change results, where a module has set them to something else."""
+def _torch_settings() -> dict[str, str]:
+    """Torch's process-wide settings that change results."""
     settings = {
-        "default dtype": (torch.get_default_dtype(), torch.float32),
-        "default device": (torch.get_default_device().type, "cpu"),
-        "float32 matmul precision": (torch.get_float32_matmul_precision(), "highest"),
-        "deterministic algorithms": (torch.are_deterministic_algorithms_enabled(), False),
+        "default dtype": torch.get_default_dtype(),
+        "default device": torch.get_default_device().type,
+        "float32 matmul precision": torch.get_float32_matmul_precision(),
+        "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+        "gradients": torch.is_grad_enabled(),
+        "threads": torch.get_num_threads(),
+        "oneDNN": torch.backends.mkldnn.enabled,
     }
-    return {f"torch {name}": str(now) for name, (now, usual) in settings.items() if now != usual}
+    return {f"torch {name}": str(value) for name, value in settings.items()}
 
 
-def policy_of(rtol: float, atol: float, comparators: Mapping[str, Callable[..., Any]], root: Path) -> Policy:
+_USUAL = _torch_settings()
+
+
+def policy_of(
+    rtol: float,
+    atol: float,
+    comparators: Mapping[str, Callable[..., Any]],
+    root: Path,
+    where: dict[str, str] | None = None,
+) -> Policy:
     """How outputs are judged: tolerances, and every comparator with its arguments."""
-    parts = {"rtol": repr(float(rtol)), "atol": repr(float(atol))}
-    conservative: list[str] = []
+    found = _Parts({"rtol": repr(float(rtol)), "atol": repr(float(atol))}, where)
     for output, comparator in comparators.items():
-        found = fingerprint(comparator, getattr(comparator, "__name__", "comparator"), root)
-        parts.update({f"comparator of {output}: {part}": value for part, value in found.parts.items()})
-        conservative += [f"comparator of {output}: {what}" for what in found.conservative]
-    return Policy(rtol=rtol, atol=atol, comparators=sorted(comparators), parts=parts, conservative=conservative)
+        name = getattr(comparator, "__name__", "comparator")
+        found.add(f"comparator of {output}:", fingerprint(comparator, name, root))
+    names, conservative = sorted(comparators), found.conservative
+    return Policy(rtol=rtol, atol=atol, comparators=names, parts=found.parts, conservative=conservative)
 
 
 def program_of(
@@ -69,16 +95,17 @@ def program_of(
     tiles: Mapping[str, object],
     options: Mapping[str, Any],
     root: Path,
+    where: dict[str, str] | None = None,
 ) -> Program:
     """How it is computed: the backend's description, and what the program's Python code reaches.
 
     Raises `Failure` for options and tile values that cannot be.
     """
     described = backend.describe(program, platform, tiles, options)
+    found = _Parts(described.parts, where)
     for name, reached in backend.reaches(program).items():
-        found = fingerprint(reached, name, root)
-        described.parts.update({f"program {part}": value for part, value in found.parts.items()})
-        described.conservative += [f"program {what}" for what in found.conservative]
+        found.add("program", fingerprint(reached, name, root))
+    described.conservative += found.conservative
     return described
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 SCHEMA = 1
+ABSENT = "absent"  # the content of a file that was looked for and was not there
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -39,9 +40,18 @@ class Record(msgspec.Struct, kw_only=True):
 
     schema: int = SCHEMA
     made_from: dict[str, str]  # part -> digest, or the value itself where it is short
-    found: dict[str, str] = {}  # file found out about while making -> digest of its bytes
+    found: dict[str, str] = {}  # file found out about while making -> its content, as a digest or `ABSENT`
     environment: dict[str, str | None] = {}  # environment variable read while making -> its value
     made: dict[str, str] = {}  # file that was made -> digest of its bytes
+    unseen: list[str] = []  # what the project's code did meanwhile that cannot be seen through: a process, a socket
+
+
+class Inspection(Record, kw_only=True):
+    """What was read to find a case's contract, policy and programs, and what a reader wants to know of their parts."""
+
+    timeout: float | None
+    memory: int | None
+    where: dict[str, str] = {}  # part -> the project's file that defines it
 
 
 class Contract(msgspec.Struct, kw_only=True):

@@ -811,6 +811,398 @@ CHANGES: dict[str, str | Files] = {
         def one(v): return v + «1|2»
         golden = torch.vmap(one)
     """,
+    "a helper imported inside a branch at import": {
+        "kernel.py": "import sys\n"
+        "if sys.version_info > (3,):\n"
+        "    from helpers import f\n"
+        "else:\n"
+        "    f = None\n"
+        "def golden(v): return f(v)",
+        "helpers.py": "def f(v): return v + «1|2»",
+    },
+    "a helper that is imported if it can be": {
+        "kernel.py": "try:\n"
+        "    from helpers import f\n"
+        "except ImportError:\n"
+        "    def f(v): return -v\n"
+        "def golden(v): return f(v)",
+        "helpers.py": "«def f(v): return v|raise ImportError»",
+    },
+    "a function of a library replaced by setattr": """
+        import statistics
+        def patch(v): return v + «1|2»
+        setattr(statistics, "cbrt", patch)
+        def golden(v): return statistics.mean(v)
+    """,
+    "a constant that the project sets in a library": """
+        import statistics
+        statistics.LIMIT = «1|2»
+        def golden(v): return statistics.LIMIT
+    """,
+    "a method that the project adds to torch.Tensor": """
+        import torch
+        def scale(self): return self * «2|3»
+        torch.Tensor.scale = scale
+        def golden(v): return v.scale()
+    """,
+    "a method that another module adds to torch.Tensor": {
+        "kernel.py": "import patches\ndef golden(v): return v.scale()",
+        "patches.py": "from torch import Tensor as T\nT.scale = lambda self: self * «2|3»",
+    },
+    "a setting of torch": """
+        import torch
+        torch.backends.mkldnn.deterministic = «True|False»
+        def golden(v): return v @ v
+    """,
+    "a builtin that the project adds": """
+        import builtins
+        def helper(v): return v + «1|2»
+        builtins.helper = helper
+        def golden(v): return helper(v)
+    """,
+    "an attribute of a tensor": """
+        import torch
+        T = torch.ones(2)
+        T.scale = «1|2»
+        def golden(v): return v * T.scale
+    """,
+    "the class in a list type": """
+        class Model:
+            def run(self): return «1|2»
+        T = list[Model]
+        def golden(v): return T.__args__[0]().run()
+    """,
+    "the class in an optional type": """
+        import typing
+        class Model:
+            def run(self): return «1|2»
+        T = typing.Optional[Model]
+        def golden(v): return typing.get_args(T)[0]().run()
+    """,
+    "an annotated type's data": """
+        import typing
+        class Unit:
+            def __init__(self, n): self.n = n
+        T = typing.Annotated[int, Unit(«1|2»)]
+        def golden(v): return T.__metadata__[0].n
+    """,
+    "a metaclass's property before the class's own attribute": """
+        class Meta(type):
+            @property
+            def EPS(cls): return «1|2»
+        class Config(metaclass=Meta): pass
+        def golden(v): return Config.EPS
+    """,
+    "an object in a module's place": {
+        "kernel.py": "import lazy\ndef golden(v): return lazy.eps(v)",
+        "lazy.py": "import sys\nclass M:\n    def eps(self, v): return v + «1|2»\nsys.modules[__name__] = M()",
+    },
+    "a hook of a module of torch": """
+        import torch
+        M = torch.nn.Identity()
+        M.register_forward_hook(lambda m, i, o: o + «1|2»)
+        def golden(v): return M(v)
+    """,
+    "a buffer": """
+        import torch
+        class M(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("b", torch.tensor([«1|2»]))
+            def forward(self, v): return v + self.b
+        m = M()
+        def golden(v): return m(v)
+    """,
+    "a buffer that is not saved": """
+        import torch
+        M = torch.nn.Identity()
+        M.register_buffer("b", torch.tensor([«1|2»]), persistent=False)
+        def golden(v): return v + M.b
+    """,
+    "a parametrization": """
+        import torch
+        from torch.nn.utils import parametrize
+        class P(torch.nn.Module):
+            def forward(self, w): return w * «2|3»
+        M = torch.nn.Linear(1, 1)
+        with torch.no_grad():
+            M.weight.fill_(1), M.bias.fill_(1)
+        parametrize.register_parametrization(M, "weight", P())
+        def golden(v): return M(v)
+    """,
+    "a module's mode": "import torch\nM = torch.nn.Dropout()\nM.«train|eval»()\ndef golden(v): return M(v)",
+    "a module list": """
+        import torch
+        M = torch.nn.Sequential(torch.nn.LeakyReLU(«0.1|0.2»), torch.nn.ReLU())
+        def golden(v): return M(v)
+    """,
+    "nonlocal": """
+        def make():
+            n = «1|2»
+            def step():
+                nonlocal n
+                n += 1
+                return n
+            return step
+        step = make()
+        def golden(v): return step()
+    """,
+    "a walrus": "def golden(v): return (n := «1|2») + v + n",
+    "a star argument's default": "def golden(v, *a, eps=«1|2», **k): return v + eps",
+    "a default that is mutable": "C = [1]\nC.append(«1|2»)\ndef golden(v, c=C): return c",
+    "an async helper": "async def helper(v): return v + «1|2»\ndef golden(v): return helper(v).send(None)",
+    "an async generator's helper": """
+        def one(): return «1|2»
+        async def gen():
+            yield one()
+        def golden(v): return gen()
+    """,
+    "a name that a comprehension hides only there": """
+        EPS = «1|2»
+        def golden(v): return [EPS for EPS in v], (lambda: EPS)()
+    """,
+    "a name that a class hides only there": """EPS = «1|2»
+def golden(v):
+    class K:
+        EPS = EPS
+    return K.EPS""",
+    "a name deleted": "EPS = 1\n«|del EPS»\ndef golden(v): return v + EPS",
+    "an enum made by a call": """
+        import enum
+        Mode = enum.Enum("Mode", {"A": «1|2»})
+        def golden(v): return Mode.A.value
+    """,
+    "an enum's order": """
+        import enum
+        Mode = enum.Enum("Mode", [«"A", "B"|"B", "A"»])
+        def golden(v): return list(Mode)
+    """,
+    "an enum's order with the same values": """
+        import enum
+        Mode = enum.Enum("Mode", {«"A": 1, "B": 2|"B": 2, "A": 1»})
+        def golden(v): return list(Mode)
+    """,
+    "an enum's alias": """
+        import enum
+        class Mode(enum.Enum):
+            A = 1
+            B = 2
+            C = «1|2»
+        def golden(v): return Mode.C
+    """,
+    "an enum member in a set": """
+        import enum
+        class Mode(enum.Enum):
+            A = «1|2»
+        S = {Mode.A}
+        def golden(v): return S
+    """,
+    "an enum key": """
+        import enum
+        class Mode(enum.Enum):
+            A = «1|2»
+        D = {Mode.A: 1}
+        def golden(v): return [k.value for k in D]
+    """,
+    "a library's enum member": "import signal\nS = signal.«SIGINT|SIGTERM»\ndef golden(v): return S",
+    "a class's tuple of constants": "class C:\n    A, B = «1|2», 3\ndef golden(v): return C().A",
+    "a named tuple's method": """
+        import typing
+        class P(typing.NamedTuple):
+            a: int
+            def twice(self): return self.a * «2|3»
+        def golden(v): return P(1).twice()
+    """,
+    "a dataclass's post init": """
+        import dataclasses
+        @dataclasses.dataclass
+        class C:
+            a: int
+            def __post_init__(self): self.a += «1|2»
+        def golden(v): return C(1).a
+    """,
+    "a dataclass's field type that decides": """
+        import dataclasses, typing
+        @dataclasses.dataclass
+        class C:
+            a: «int|typing.ClassVar[int]» = 1
+        def golden(v): return dataclasses.fields(C)
+    """,
+    "a decorated function's annotation": """
+        import functools
+        @functools.singledispatch
+        def helper(v): return 0
+        @helper.register
+        def _(v: «int|float»): return 1
+        def golden(v): return helper(v)
+    """,
+    "a function registered by its annotation, without a decorator": """
+        import functools
+        @functools.singledispatch
+        def helper(v): return 0
+        def other(v: «int|float»): return 1
+        helper.register(other)
+        def golden(v): return helper(v)
+    """,
+    "a method caller": "import operator\nM = operator.methodcaller('add', «1|2»)\ndef golden(v): return M(v)",
+    "an infinite number under a name that looks like it": """
+        import math
+        class K: pass
+        inf = K()
+        C = [«inf|math.inf»]
+        def golden(v): return C, inf
+    """,
+    "a global that hides a builtin in a list": """
+        C = [max]
+        «|def max(v): return 0
+        C = [max]»
+        def golden(v): return C
+    """,
+    "a chained comparison": "def golden(v): return 0 «<|<=» v < 1",
+    "dead code that makes a generator": "def golden(v):\n    return v\n    «|yield»",
+    "dead code that makes a name local": "N = 1\ndef golden(v):\n    return N\n    «|N = 2»",
+    "a bool where an int was": "C = {1: «1|True»}\ndef golden(v): return C",
+    "text or bytes": "C = [«'a'|b'a'»]\ndef golden(v): return C",
+    "a dict's default factory class": """
+        import collections
+        C = collections.defaultdict(«list|set»)
+        def golden(v): return C
+    """,
+    "a Counter": "import collections\nC = collections.Counter('aab«b|»')\ndef golden(v): return C",
+    "a ChainMap": "import collections\nC = collections.ChainMap({}, {1: «1|2»})\ndef golden(v): return C[1]",
+    "a frozen set": "C = frozenset([«1|2»])\ndef golden(v): return C",
+    "a mappingproxy": "import types\nC = types.MappingProxyType({1: «1|2»})\ndef golden(v): return C[1]",
+    "an ExitStack": """
+        import contextlib
+        C = contextlib.nullcontext(«1|2»)
+        def golden(v):
+            with C as c: return c
+    """,
+    "a torch function mode": """
+        import torch
+        class M(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, f, t, a=(), k=None): return f(*a, **(k or {})) «+|-» 1
+        def golden(v):
+            with M(): return v + 1
+    """,
+    "a helper under torch.compile and no_grad": """
+        import torch
+        @torch.compile
+        @torch.no_grad()
+        def helper(v): return v + «1|2»
+        def golden(v): return helper(v)
+    """,
+    "a package's re-export": {
+        "kernel.py": "import pkg\ndef golden(v): return pkg.f(v)",
+        "pkg/__init__.py": "from .a import *\nfrom .b import *",
+        "pkg/a.py": "__all__ = ['f']\ndef f(v): return 1",
+        "pkg/b.py": "__all__ = [«'g'|'f', 'g'»]\ndef f(v): return 2\ndef g(v): return 3",
+    },
+    "a relative import two levels up": {
+        "kernel.py": "from pkg.sub.m import f\ndef golden(v): return f(v)",
+        "pkg/__init__.py": "",
+        "pkg/sub/__init__.py": "",
+        "pkg/sub/m.py": "from ..base import g\ndef f(v): return g(v)",
+        "pkg/base.py": "def g(v): return v + «1|2»",
+    },
+    "an attribute that is set in a class from outside": {
+        "kernel.py": "import a, b\ndef golden(v): return a.C().f(v)",
+        "a.py": "class C: pass",
+        "b.py": "import a\na.C.f = lambda self, v: v + «1|2»",
+    },
+    "the parent of a super call": """
+        class A:
+            def f(self): return «1|2»
+        class B(A):
+            def f(self): return super().f()
+        def golden(v): return B().f()
+    """,
+    "an abstract property": """
+        import abc
+        class A(abc.ABC):
+            @property
+            @abc.abstractmethod
+            def f(self): return «1|2»
+        class B(A):
+            @property
+            def f(self): return super().f
+        def golden(v): return B().f
+    """,
+    "a registered virtual subclass": """
+        import abc
+        class A(abc.ABC): pass
+        class B: pass
+        «|A.register(B)»
+        def golden(v): return isinstance(B(), A)
+    """,
+    "class getitem": """
+        class A:
+            def __class_getitem__(cls, i): return i + «1|2»
+        def golden(v): return A[v]
+    """,
+    "init_subclass keyword": """
+        class A:
+            def __init_subclass__(cls, n=0): cls.n = n
+        class B(A, n=«1|2»): pass
+        def golden(v): return B.n
+    """,
+    "set_name": """
+        class D:
+            def __set_name__(self, owner, name): self.name = name + '«1|2»'
+            def __get__(self, o, c): return self.name
+        class A:
+            x = D()
+        def golden(v): return A.x
+    """,
+    "a module's random constant": "import random\nR = random.Random(«1|2»).random()\ndef golden(v): return v + R",
+    "a time delta": "import datetime\nD = datetime.timedelta(«1|2»)\ndef golden(v): return D",
+    "a uuid": "import uuid\nD = uuid.UUID(int=«1|2»)\ndef golden(v): return D",
+    "a string template": "import string\nS = string.Template('«a|b»')\ndef golden(v): return S.substitute()",
+    "an itertools cycle": "import itertools\nS = itertools.cycle([«1|2»])\ndef golden(v): return next(S)",
+    "a zip": "S = zip([1], [«1|2»])\ndef golden(v): return list(S)",
+    "an array.array": "import array\nS = array.array('i', [«1|2»])\ndef golden(v): return S[0]",
+    "a lambda default": "def golden(v, f=lambda v: v + «1|2»): return f(v)",
+    "functools.reduce with a helper": """
+        import functools
+        def add(a, b): return a + b + «1|2»
+        def golden(v): return functools.reduce(add, v)
+    """,
+    "an exception's arguments": "E = ValueError(«1|2»)\ndef golden(v): raise E",
+    "an exception class": """
+        class E(Exception): code = «1|2»
+        def golden(v):
+            try: v()
+            except E as e: return e.code
+    """,
+    "a decorator class": """
+        class twice:
+            def __init__(self, f): self.f = f
+            def __call__(self, v): return self.f(v) * «2|3»
+        @twice
+        def golden(v): return v
+    """,
+    "a generic function": """
+        import typing
+        T = typing.TypeVar("T")
+        class Box(typing.Generic[T]):
+            def get(self): return «1|2»
+        IntBox = Box[int]
+        def golden(v): return IntBox().get()
+    """,
+    "a module that is loaded by its path and kept nowhere": {
+        "kernel.py": "import importlib.util\nfrom pathlib import Path\n"
+        "spec = importlib.util.spec_from_file_location('other', Path(__file__).parent / 'other_file.py')\n"
+        "other = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(other)\n"
+        "def golden(v): return other.f(v) + other.Config.EPS + other.Model().run(v)",
+        "other_file.py": "class Config: EPS = «1|2»\ndef f(v): return v\nclass Model:\n    def run(self, v): return v",
+    },
+    "a class in a module that is loaded by its path and kept nowhere": {
+        "kernel.py": "import importlib.util\nfrom pathlib import Path\n"
+        "spec = importlib.util.spec_from_file_location('json', Path(__file__).parent / 'other_file.py')\n"
+        "other = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(other)\n"
+        "def golden(v): return other.Model().run(v)",
+        "other_file.py": "N = «1|2»\nclass Model:\n    def run(self, v): return v + N",
+    },
 }
 
 NUMPY_CHANGES: dict[str, str | Files] = {
@@ -823,6 +1215,11 @@ NUMPY_CHANGES: dict[str, str | Files] = {
     "a dtype": "import numpy as np\nA = np.dtype('f«4|8»')\ndef golden(v): return v.astype(A)",
     "a generator": "import numpy as np\nG = np.random.default_rng(«1|2»)\ndef golden(v): return G.random()",
     "a vectorised function": "import numpy as np\ngolden = np.vectorize(lambda v: v + «1|2»)",
+    "a random state of numpy": """
+        import numpy as np
+        R = np.random.RandomState(«1|2»)
+        def golden(v): return R.rand()
+    """,
 }
 
 # What changes no behaviour, or something that the golden function does not reach.
@@ -956,6 +1353,75 @@ KEEPS: dict[str, str | Files] = {
         »]
         def golden(v): return F[0](v)
     """,
+    "an annotation of a local name": "def golden(v):\n    n«|: int» = 1\n    return v + n",
+    "an annotation of a parameter": "def golden(v«|: 'torch.Tensor'»)«| -> None»: return v",
+    "an annotation of a method's parameter": """
+        class M:
+            def run(self, v«|: int»): return v
+        def golden(v): return M().run(v)
+    """,
+    "an annotation of a constant": "EPS«|: float» = 1.0\ndef golden(v): return v + EPS",
+    "a class in an annotation": "class K:\n    X = «1|2»\ndef golden(v: K): return v",
+    "a text that stands alone": "def golden(v):\n    x = v\n    «|'a remark'»\n    return x",
+    "an attribute's docstring": "class C:\n    X = 1\n    «|'''About X.'''»\ndef golden(v): return C()",
+    "pass beside other code": "def golden(v):\n    «|pass»\n    return v",
+    "a dead branch": "def golden(v):\n    «|if False: print(v)»\n    return v",
+    "code after return": "def golden(v):\n    return v\n    «|print(v)»",
+    "an ellipsis for a body": "class P:\n    def f(self): «...|pass»\ndef golden(v): return P()",
+    "a class's tuple of constants, spelled otherwise": """
+        class C:
+            A, B = «32 * 2|64», 3
+        def golden(v): return C()
+    """,
+    "a patch of a library that is not used": """
+        import statistics, math
+        statistics.LIMIT = «1|2»
+        def golden(v): return math.sin(v)
+    """,
+    "an imported name's module": {
+        "kernel.py": "from «near|far» import EPS\ndef golden(v): return v + EPS",
+        "near.py": "from far import EPS",
+        "far.py": "EPS = 1",
+    },
+    "__all__": {
+        "kernel.py": "from helpers import *\ndef golden(v): return f(v)",
+        "helpers.py": "__all__ = ['f'«|, 'g'»]\ndef f(v): return 1\ndef g(v): return 2",
+    },
+    "a set's order of writing": "C = {«'a', 'b'|'b', 'a'»}\ndef golden(v): return C",
+    "the script's guard": """
+        import torch
+        def golden(v): return v
+        if __name__ == '__main__':
+            torch.backends.mkldnn.deterministic = «True|False»
+    """,
+    "a type alias that only annotates": "T = «int|float»\ndef golden(v: T): return v",
+    "an unused default of another function": "def other(v=«1|2»): return v\ndef golden(v): return v",
+    "a moved class": "«class A: pass|»\nclass B: X = 1\n«|class A: pass»\ndef golden(v): return A(), B.X",
+    "an unrelated enum": "import enum\nclass M(enum.Enum):\n    A = «1|2»\ndef golden(v): return v",
+    "an unrelated member of an enum": """
+        import enum
+        class M(enum.Enum):
+            A = 1
+            B = «2|3»
+        X = 1
+        def golden(v): return X
+    """,
+    "a decorated function's docstring": """
+        import functools
+        def d(f): return f
+        @d
+        def golden(v):
+            '''«a|b»'''
+            return v
+    """,
+    "f-string quotes": "N = 1\ndef golden(v): return f«'{N}'|\"{N}\"»",
+    "a continued line": "def golden(v): return v «+ 1|\\\n    + 1»",
+    "parentheses": "def golden(v):\n    with «v as a, v as b|(v as a, v as b)»: return a",
+    "the environment under a name, whose values are seen while it is read": """
+        from os import environ
+        environ["GOLDEN_TASKS_TEST"] = "«1|2»"
+        def golden(v): return environ.get("GOLDEN_TASKS_TEST")
+    """,
 }
 
 # What cannot be resolved, and so counts as the whole file that it is in.
@@ -1017,4 +1483,75 @@ CONSERVATIVE: dict[str, str | Files] = {
     """,
     "an expression of a thousand terms": f"N = «1|2»\ndef golden(v): return {' + '.join(['N'] * 1000)}",
     "a view of a dict": "C = {1: «1|2»}.items()\ndef golden(v): return list(C)",
+    "a module used as a value, set from elsewhere": {
+        "kernel.py": "import config, setup_\ndef golden(v): return getattr(config, 'E' + 'PS')",
+        "config.py": "EPS = 0",
+        "setup_.py": "import config\nconfig.EPS = «1|2»",
+    },
+    "an operator that the project registers": {
+        "kernel.py": "import torch, ops\ndef golden(v): return torch.ops.mine.scale(v)",
+        "ops.py": "import torch\nL = torch.library.Library('mine_«a|b»', 'DEF')\n",
+    },
+    "a module that star imports": {
+        "kernel.py": "import pkg\ndef golden(v): return vars(pkg)['EPS']",
+        "pkg/__init__.py": "from .m import *",
+        "pkg/m.py": "EPS = «1|2»",
+    },
+    "an import hidden in a builtin": {
+        "kernel.py": "def golden(v): return __import__('helpers').f(v)",
+        "helpers.py": "def f(v): return «1|2»",
+    },
+    "attributes set by computed names": """
+        import torch
+        def scale(self): return self * «2|3»
+        for name in ("scale", "scaled"): setattr(torch.Tensor, name, scale)
+        def golden(v): return v.scale()
+    """,
+    "a module's name reached by sys.modules": {
+        "kernel.py": "import sys, helpers\ndef golden(v): return sys.modules['helpers'].N",
+        "helpers.py": "N = «1|2»",
+    },
+    "from sys import modules": {
+        "kernel.py": "from sys import modules\nimport helpers\ndef golden(v): return modules['helpers'].N",
+        "helpers.py": "N = «1|2»",
+    },
+    "globals under another name": "G = globals\nN = «1|2»\ndef golden(v): return G()['N']",
+    "eval under another name": "import builtins\nN = «1|2»\ndef golden(v): return builtins.eval('N')",
+    "the frame's globals": "import sys\nN = «1|2»\ndef golden(v): return sys._getframe().f_globals['N']",
+    "the function's globals": "N = «1|2»\ndef golden(v): return golden.__globals__['N']",
+    "inspect.getmodule": "import inspect\nN = «1|2»\ndef golden(v): return inspect.getmodule(golden).N",
+    "import_module under another name": {
+        "kernel.py": "import helpers\n"
+        "from importlib import import_module as get\n"
+        "def golden(v): return get('help' + 'ers').N",
+        "helpers.py": "N = «1|2»",
+        "x.py": "",
+    },
+    "attrgetter of a module": {
+        "kernel.py": "import operator, helpers\nG = operator.attrgetter('N')\ndef golden(v): return G(helpers)",
+        "helpers.py": "N = «1|2»",
+    },
+    "pydoc.locate": {
+        "kernel.py": "import pydoc, helpers\ndef golden(v): return pydoc.locate('helpers.N')",
+        "helpers.py": "N = «1|2»",
+    },
+    "a module whose class has a property": {
+        "kernel.py": "import lazy\ndef golden(v): return lazy.EPS",
+        "lazy.py": "import sys, types\n"
+        "class M(types.ModuleType):\n"
+        "    @property\n"
+        "    def EPS(self): return «1|2»\n"
+        "sys.modules[__name__].__class__ = M",
+    },
+    "a module in a list": {
+        "kernel.py": "import a, b\nM = [«a|b»]\ndef golden(v): return M[0].f(v)",
+        "a.py": "def f(v): return 1",
+        "b.py": "def f(v): return 2",
+    },
+    "a function made from a text, with a file's name": """
+        exec(compile("def helper(v): return v + «1|2»", "generated.py", "exec"))
+        def golden(v): return helper(v)
+    """,
+    "a view of bytes": "S = memoryview(b'«1|2»')\ndef golden(v): return S[0]",
+    "a struct": "import struct\nS = struct.Struct('«i|q»')\ndef golden(v): return S.unpack(v)",
 }

@@ -352,7 +352,7 @@ class Bad(NamedTuple):
 
 def option(text: str, says: str) -> Bad:
     return Bad(
-        TILES, f"{TILES}, {text}", "inspect", f"CASE_ERROR  {{file}}: TypeError: case '{{name}}': {says}", "line 21"
+        TILES, f"{TILES}, {text}", "inspect", f"CASE_ERROR  {{file}}:21: TypeError: case '{{name}}': {says}", "line 21"
     )
 
 
@@ -383,21 +383,21 @@ BAD = {
         IMPORT,
         f"{IMPORT}import nowhere\n",
         "inspect",
-        "CASE_ERROR  {file}: ModuleNotFoundError: No module named 'nowhere'",
+        "CASE_ERROR  {file}:4: ModuleNotFoundError: No module named 'nowhere'",
         "line 4",
     ),
     "import_name": Bad(
         IMPORT,
         f"{IMPORT}from json import nothing\n",
         "inspect",
-        f"CASE_ERROR  {{file}}: ImportError: cannot import name 'nothing' from 'json' ({json.__file__})",
+        f"CASE_ERROR  {{file}}:4: ImportError: cannot import name 'nothing' from 'json' ({json.__file__})",
         "line 4",
     ),
     "import_raises": Bad(
         IMPORT,
         f"{IMPORT}1 / 0\n",
         "inspect",
-        "CASE_ERROR  {file}: ZeroDivisionError: division by zero",
+        "CASE_ERROR  {file}:4: ZeroDivisionError: division by zero",
         "line 4",
     ),
     "import_exits": Bad(
@@ -410,8 +410,23 @@ BAD = {
         IMPORT,
         f"{IMPORT}import broken.module\n",
         "inspect",
-        "CASE_ERROR  {file}: SyntaxError: invalid syntax",
+        "CASE_ERROR  kernels/broken/module.py:1: SyntaxError: invalid syntax",
         'kernels/broken/module.py", line 1',
+    ),
+    "import_helper_missing": Bad(
+        IMPORT,
+        f"{IMPORT}import broken.imports\n",
+        "inspect",
+        "CASE_ERROR  kernels/broken/imports.py:3: ModuleNotFoundError: No module named 'nowhere'",
+        'kernels/broken/imports.py", line 3',
+    ),
+    "import_helper_raises": Bad(
+        IMPORT,
+        f"{IMPORT}import broken.raises\n",
+        "inspect",
+        "CASE_ERROR  kernels/broken/raises.py:4: json.decoder.JSONDecodeError: "
+        "Expecting value: line 1 column 1 (char 0)",
+        'kernels/broken/raises.py", line 4, in read',
     ),
     "two_of_one_name": named('"y"', "two arguments are named 'y': rename one of them"),
     "empty_name": named('""', f"argument 1: '' {NO_FILE}"),
@@ -427,14 +442,14 @@ BAD = {
         f"    return {BOTH}",
         "    raise LookupError('no specs today')",
         "inspect",
-        "CASE_ERROR  {file}: LookupError: no specs today",
+        "CASE_ERROR  {file}:11: LookupError: no specs today",
         "line 11, in build_specs",
     ),
     "specs_called": Bad(
         "specs=build_specs",
         "specs=3",
         "inspect",
-        "CASE_ERROR  {file}: TypeError: case '{name}': specs is 3: give a function that returns the list of specs",
+        "CASE_ERROR  {file}:21: TypeError: case '{name}': specs is 3: give a function that returns the list of specs",
         "line 21",
     ),
     "dtype_text": Bad(
@@ -475,14 +490,14 @@ BAD = {
         "value cannot be converted to type int8_t without overflow",
         dtype="int8",
     ),
-    "init_raises": initial("lambda: 1 / 0", "GOLDEN_ERROR  {file}: ZeroDivisionError: division by zero")._replace(
+    "init_raises": initial("lambda: 1 / 0", "GOLDEN_ERROR  {file}:12: ZeroDivisionError: division by zero")._replace(
         shows="line 12, in <lambda>"
     ),
     "golden_raises": Bad(
         GOLDEN,
         "raise RuntimeError('no reference')",
         "golden",
-        "GOLDEN_ERROR  {file}: RuntimeError: no reference",
+        "GOLDEN_ERROR  {file}:18: RuntimeError: no reference",
         "line 18, in golden_twice",
     ),
     "golden_shape": Bad(
@@ -501,7 +516,7 @@ BAD = {
         "golden=golden_twice",
         "golden=None",
         "inspect",
-        "CASE_ERROR  {file}: TypeError: case '{name}': golden is None: "
+        "CASE_ERROR  {file}:21: TypeError: case '{name}': golden is None: "
         "give a function that fills the outputs among {{name: tensor or scalar}}",
         "line 21",
     ),
@@ -544,7 +559,7 @@ BAD = {
         TILES,
         f"{TILES}, compare_fn={{'y': lambda *a, **k: 1 / 0}}",
         "validate",
-        "CASE_ERROR  {file}: ZeroDivisionError: division by zero",
+        "CASE_ERROR  {file}:26: ZeroDivisionError: division by zero",
         "line 26, in <lambda>",
     ),
     "seed_text": option("seed='x'", "seed is 'x': give a whole number"),
@@ -577,6 +592,10 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
     project = Twice(tmp_path_factory.mktemp("refused") / "project", *BAD)
     project.path("kernels/broken").mkdir()
     project.path("kernels/broken/module.py").write_text("x = = 1\n")
+    project.path("kernels/broken/imports.py").write_text("import json\n\nimport nowhere\n")
+    project.path("kernels/broken/raises.py").write_text(
+        "import json\n\ndef read():\n    return json.loads('')\n\nread()\n"
+    )
     tasks = [f"{'golden' if bad.stage in LATER else 'inspect'}:{name}" for name, bad in BAD.items()]
     tasks.append("validate:comparator_raises")
     good = project.doit(*tasks)
@@ -956,7 +975,7 @@ def test_damaged_records_are_made_again_and_no_golden_is_called(project: Twice, 
 
 
 @pytest.mark.parametrize("damage", ["scribbled", "cut", "emptied"])
-@pytest.mark.parametrize("name", [".doit.sqlite3", ".digests.json"])
+@pytest.mark.parametrize("name", [".doit.sqlite3", ".memory.json"])
 def test_a_damaged_state_costs_nothing(replayed: Twice, name: str, damage: str) -> None:
     before = replayed.contents()
     file = replayed.path(f"build_output/{name}")

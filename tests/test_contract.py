@@ -14,6 +14,7 @@ from golden_tasks import ScalarSpec, TensorSpec
 from golden_tasks.inspection import contract_of, policy_of
 from golden_tasks.specs import Spec
 
+THREADS = torch.get_num_threads()
 ROOT = Path(__file__).resolve().parent
 
 
@@ -92,6 +93,16 @@ def test_an_edit_of_an_initial_value_changes_its_part(before: Any, after: Any) -
     assert all(part.startswith("input a ") for part in changed(one, other))
 
 
+def test_each_part_of_the_project_is_found_in_its_file() -> None:
+    where: dict[str, str] = {}
+
+    contract_of("case", specs(init_value=functools.partial(filled, 2)), golden, 0, ROOT, where)
+    policy_of(1e-5, 1e-6, {"c": close}, ROOT, where)
+
+    assert where.items() >= dict.fromkeys(["golden golden", "comparator of c: close"], "test_contract.py").items()
+    assert where["input a filled"] == "test_contract.py"
+
+
 def test_the_seed_is_a_part() -> None:
     assert changed(parts(BASE, seed=0), parts(BASE, seed=1)) == {"seed"}
 
@@ -129,8 +140,10 @@ def test_the_parts_show_arguments_and_values_in_words() -> None:
             lambda: torch.use_deterministic_algorithms(False),
             "deterministic",
         ),
+        (lambda: torch.set_num_threads(THREADS + 1), lambda: torch.set_num_threads(THREADS), "threads"),
+        (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True), "gradients"),
     ],
-    ids=["dtype", "device", "precision", "deterministic"],
+    ids=["dtype", "device", "precision", "deterministic", "threads", "gradients"],
 )
 def test_a_setting_of_torch_that_a_module_makes_is_a_part(
     setting: Callable[[], None], back: Callable[[], None], part: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -38,29 +39,42 @@ def refusal(project: CppProject, source: str, specs: Sequence[Spec] = SPECS, **o
 
 
 def test_a_wrong_number_of_arguments_names_the_specs_and_the_declaration_that_they_ask_for(project: CppProject) -> None:
-    expected = f"kernels/scale.cpp: kernel 'scale' must take 3 arguments, one for each spec: x, factor, y\n{WANTED}"
-    assert refusal(project, kernel(f"{X}, {Y}")) == expected
-    assert refusal(project, kernel(f"{X}, {FACTOR}, {Y}, int extra")) == expected
+    expected = (
+        "kernels/scale.cpp: kernel 'scale' must take 3 arguments, one for each spec: x, factor, y; the kernel takes"
+    )
+    assert refusal(project, kernel(f"{X}, {Y}")) == f"{expected} 2\n{WANTED}"
+    assert refusal(project, kernel(f"{X}, {FACTOR}, {Y}, int extra")) == f"{expected} 4\n{WANTED}"
+    assert refusal(project, kernel("")) == f"{expected} 0\n{WANTED}"
 
 
-FIRST = "argument 1 of kernel 'scale' must be gt::Tensor<const float, 2>: spec 'x' is float32 [4, 8], input"
-SECOND = "argument 2 of kernel 'scale' must be float: spec 'factor' is float32 scalar"
-THIRD = "argument 3 of kernel 'scale' must be gt::Tensor<float, 2>: spec 'y' is float32 [4, 8], output"
+FIRST = (
+    "argument 1 of kernel 'scale' must be gt::Tensor<const float, 2>: spec 'x' is float32 [4, 8], input; "
+    "the kernel takes"
+)
+SECOND = "argument 2 of kernel 'scale' must be float: spec 'factor' is float32 scalar; the kernel takes"
+THIRD = (
+    "argument 3 of kernel 'scale' must be gt::Tensor<float, 2>: spec 'y' is float32 [4, 8], output; the kernel takes"
+)
 
 
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        (f"{X}, {FACTOR}, gt::Tensor<double, 2> y", [THIRD]),
-        (f"gt::Tensor<float, 2> x, {FACTOR}, {Y}", [FIRST]),
-        (f"{X}, {FACTOR}, gt::Tensor<const float, 2> y", [THIRD]),
-        (f"gt::Tensor<const float, 3> x, {FACTOR}, {Y}", [FIRST]),
-        (f"{X}, double factor, {Y}", [SECOND]),
-        (f"{X}, const float* factor, {Y}", [SECOND]),
-        (f"{X}, float& factor, {Y}", [SECOND]),
-        (f"{Y}, {FACTOR}, {X}", [FIRST, THIRD]),
+        (f"{X}, {FACTOR}, gt::Tensor<double, 2> y", [f"{THIRD} gt::Tensor<double, 2>"]),
+        (f"{X}, {FACTOR}, gt::Tensor<gt::bfloat16, 2> y", [f"{THIRD} gt::Tensor<gt::bfloat16, 2>"]),
+        (f"gt::Tensor<float, 2> x, {FACTOR}, {Y}", [f"{FIRST} gt::Tensor<float, 2>"]),
+        (f"{X}, {FACTOR}, gt::Tensor<const float, 2> y", [f"{THIRD} gt::Tensor<const float, 2>"]),
+        (f"gt::Tensor<const float, 3> x, {FACTOR}, {Y}", [f"{FIRST} gt::Tensor<const float, 3>"]),
+        (f"{X}, double factor, {Y}", [f"{SECOND} double"]),
+        (f"{X}, const float* factor, {Y}", [f"{SECOND} const float*"]),
+        (f"{X}, float& factor, {Y}", [f"{SECOND} float&"]),
+        (f"{X}, void (*factor)(int, {Y}), {Y}", [f"{SECOND} void (*)(int, gt::Tensor<float, 2>)"]),
+        (f"{Y}, {FACTOR}, {X}", [f"{FIRST} gt::Tensor<float, 2>", f"{THIRD} gt::Tensor<const float, 2>"]),
     ],
-    ids=["element", "const missing", "const output", "rank", "scalar type", "pointer", "reference", "order"],
+    ids=[
+        *("element", "stored element", "const missing", "const output", "rank", "scalar type", "pointer", "reference"),
+        *("function", "order"),
+    ],
 )
 def test_an_argument_that_disagrees_with_its_spec_is_named_with_the_type_that_it_must_have(
     project: CppProject, parameters: str, said: list[str]
@@ -78,9 +92,10 @@ def test_every_role_and_odd_names_are_worded(project: CppProject) -> None:
     message = refusal(project, kernel("int a, int b, int c"), specs)
     assert message == (
         "kernels/scale.cpp: argument 1 of kernel 'scale' must be gt::Tensor<const gt::bfloat16, 0>: "
-        "spec 'the \"größte\" value' is bfloat16 [], input\n"
-        "argument 2 of kernel 'scale' must be gt::Tensor<std::int8_t, 1>: spec 'cache' is int8 [2], inout\n"
-        "argument 3 of kernel 'scale' must be std::int64_t: spec 'int' is int64 scalar\n"
+        "spec 'the \"größte\" value' is bfloat16 [], input; the kernel takes int\n"
+        "argument 2 of kernel 'scale' must be gt::Tensor<std::int8_t, 1>: spec 'cache' is int8 [2], inout; "
+        "the kernel takes int\n"
+        "argument 3 of kernel 'scale' must be std::int64_t: spec 'int' is int64 scalar; the kernel takes int\n"
         "the specs ask for\n"
         "    void scale(gt::Tensor<const gt::bfloat16, 0>, gt::Tensor<std::int8_t, 1> cache, std::int64_t)"
     )
@@ -102,6 +117,46 @@ def test_every_role_and_odd_names_are_worded(project: CppProject) -> None:
 )
 def test_what_is_no_kernel_for_the_specs_is_told_in_one_sentence(project: CppProject, source: str, said: str) -> None:
     assert refusal(project, source) == f"kernels/scale.cpp: {said}\n{WANTED}"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said", "stumbles"),
+    [
+        (f"{X}, {FACTOR}, gt::Tensor<const float, 2> y", f"{THIRD} gt::Tensor<const float, 2>", True),
+        (f"{X}, {FACTOR}, gt::Tensor<float, 1> y", f"{THIRD} gt::Tensor<float, 1>", False),
+        (
+            f"{X}, {Y}",
+            "kernel 'scale' must take 3 arguments, one for each spec: x, factor, y; the kernel takes 2",
+            True,
+        ),
+    ],
+    ids=["const output", "rank", "argument missing"],
+)
+def test_wrong_parameters_are_told_before_what_the_compiler_says_of_their_use(
+    project: CppProject, parameters: str, said: str, stumbles: bool
+) -> None:
+    lines = refusal(project, scale().replace(SIGNATURE, parameters), tiles={"TILE": 1}).splitlines()
+    first, rest = f"kernels/scale.cpp: {said}", lines[3:]
+    assert lines[:3] == [first, *WANTED.splitlines()]
+    assert bool(rest) == stumbles
+    if stumbles:
+        assert rest[0] == "the compiler's first error is" and rest[1].startswith("    kernels/scale.cpp:5:")
+
+
+def test_a_parameter_whose_type_cannot_be_read_is_told_as_the_compiler_tells_it(project: CppProject) -> None:
+    message = refusal(project, scale().replace(Y, Y.replace("float", "flaot")))
+    assert message.startswith("kernels/scale.cpp:3:") and "'flaot'" in message.splitlines()[0]
+    assert "must be" not in message and "overloaded" not in message and "there is no function" not in message
+
+
+@pytest.mark.parametrize("tiles", range(4))
+def test_a_wrong_number_of_indices_is_told_at_the_kernels_own_line(project: CppProject, tiles: int) -> None:
+    source = scale().replace("y(i, j) =", "y(i) =")
+    message = refusal(project, source, tiles={f"TILE_{number}": 1 for number in range(tiles)})
+    first = message.splitlines()[0]
+    assert first.startswith("kernels/scale.cpp:5: error: static assertion failed")
+    assert first.endswith("gt::Tensor: one index for each dimension")
+    assert "there is no function" not in message and "overloaded" not in message
 
 
 BODY = "{ y(3, 7) = 2 * factor; }"
@@ -240,6 +295,35 @@ def test_tile_parameters_reach_the_kernel_as_macros_of_every_kind(project: CppPr
     )
     build = project.compile(project.describe(tiles=tiles))
     assert scaled(project.path("runtime"), build) == 320 + 0.25 + 1 + 7000 + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [("3x", "'operator\"\"x'|suffix 'x'"), ("nowhere", "'nowhere'")],
+    ids=["no number", "unknown name"],
+)
+@pytest.mark.parametrize("place", ["kernels/scale.cpp", "kernels/own.h"])
+def test_a_tile_value_that_does_not_compile_is_named_with_the_line_that_uses_it(
+    project: CppProject, place: str, value: object, says: str
+) -> None:
+    use = "inline float used() { return TILE_M; }"
+    project.write("kernels/own.h", f"{use}\n")
+    source = scale(before=use if place.endswith(".cpp") else '#include "own.h"')
+    first, *rest = refusal(project, source, tiles={"OTHER": 1, "TILE_M": value}).splitlines()
+    line = 2 if place.endswith(".cpp") else 1
+    assert re.fullmatch(rf"{place}:{line}: tile parameter TILE_M is {value}: .*(?:{says}).*", first)
+    assert len(rest) == 2 and rest[0].endswith(use) and rest[1].strip(" |~") == "^"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("3 +", " (TILE_M is 3 +)"), (-1, " (TILE_M is -1)"), (2.5, " (TILE_M is 2.5)"), (0, "")]
+)
+def test_an_error_shows_the_values_of_the_tile_parameters_in_its_line(
+    project: CppProject, value: object, shown: str
+) -> None:
+    before = "inline float used() { return 2 * sizeof(std::array<char, (TILE_M)>) + missing; }"
+    first = refusal(project, scale(before=before), tiles={"OTHER": -1, "TILE_M": value}).splitlines()[0]
+    assert re.fullmatch(rf"kernels/scale.cpp:2(:\d+: error: .*{re.escape(shown)}|: tile parameter TILE_M is .*)", first)
 
 
 def test_a_tile_parameter_may_have_a_name_that_the_headers_use_themselves(project: CppProject) -> None:

@@ -15,6 +15,7 @@ import torch
 from cpp_project import BACKEND, SPECS, CppProject, scale, scaled
 
 from golden_tasks import digest, records
+from golden_tasks.backends.cpu.source import digest_text
 from golden_tasks.records import Build
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import ScalarSpec, TensorSpec
@@ -51,6 +52,11 @@ def build_in(runtime: Path) -> Build:
     build = records.read(runtime / "build.json", Build)
     assert build is not None
     return build
+
+
+def present(build: Build) -> dict[str, str]:
+    """What a build found out about that is there."""
+    return {name: content for name, content in build.found.items() if content != "absent"}
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -91,7 +97,7 @@ def test_a_build_holds_its_sources_binary_configuration_and_record_and_nothing_e
     assert build_in(runtime) == build
     assert build.made == {"kernels/scale.so": digest.of_file(runtime / "kernels/scale.so")}
     assert sorted(build.sources) == sorted(["kernels/scale.cpp", *GENERATED])
-    assert build.found == {}
+    assert build.found == {"kernels/golden_tasks.h": "absent"}
     assert BACKEND.edited(runtime, build) == []
     assert scaled(runtime, build) == 32
 
@@ -100,7 +106,7 @@ def test_own_headers_are_copied_as_they_lie_around_the_kernel_and_recorded_as_fo
     build = build_in(built.path("runtime"))
     assert sorted(build.sources) == sorted([*COPIES, *GENERATED])
     headers = ["common/far.h", "common/near.h", "kernels/own.h", "kernels/sub/deep.h"]
-    assert build.found == {name: digest.of_file(built.path(name)) for name in headers}
+    assert present(build) == {name: digest_text(str(built.path(name))) for name in headers}
     assert scaled(built.path("runtime"), build) == 30
 
 
@@ -190,7 +196,7 @@ def test_a_rebuild_with_a_signature_edited_away_from_the_specs_says_so(runtime: 
     edit(runtime / "kernels/kernels/scale.cpp", "float factor", "double factor")
     with pytest.raises(Failure) as failed:
         BACKEND.rebuild(runtime, build_in(runtime))
-    said = "argument 2 of kernel 'scale' must be float: spec 'factor' is float32 scalar\n"
+    said = "argument 2 of kernel 'scale' must be float: spec 'factor' is float32 scalar; the kernel takes double\n"
     assert failed.value.message.startswith(f"{runtime}/kernels/kernels/scale.cpp: {said}")
 
 
@@ -220,7 +226,7 @@ def test_a_header_that_a_flag_leads_to_stays_where_it_is_and_is_recorded_as_foun
 
     build = project.compile(project.describe(flags=flags))
 
-    assert sorted(build.found) == ["kernels/include/in.h", "kernels/x.h", "lib/lib.h"]
+    assert sorted(present(build)) == ["kernels/include/in.h", "kernels/x.h", "lib/lib.h"]
     assert sorted(build.sources) == sorted(["kernels/scale.cpp", "kernels/x.h", *GENERATED])
     assert scaled(project.path("runtime"), build) == 9
 
@@ -256,7 +262,7 @@ def test_files_and_folders_may_have_odd_names(tmp_path: Path, folder: str, file:
 
     build = project.compile(program, runtime=folder)
 
-    assert sorted(build.found) == sorted([f"kernels/{file}.h", f"{file}/far.h"])
+    assert sorted(present(build)) == sorted([f"kernels/{file}.h", f"{file}/far.h"])
     assert scaled(project.path(folder), build) == 6
     assert BACKEND.edited(project.path(folder), build) == []
 
@@ -276,7 +282,7 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_stale_not_blessed(
     program = project.describe()
     compiler = tmp_path / "c++"
     real = os.environ.get("CXX") or "c++"
-    compiler.write_text(f'#!/bin/sh\necho >> "{project.path("kernels/scale.cpp")}"\nexec {real} "$@"\n')
+    compiler.write_text(f'#!/bin/sh\necho "int edited;" >> "{project.path("kernels/scale.cpp")}"\nexec {real} "$@"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     with pytest.raises(Failure) as failed:
@@ -342,7 +348,8 @@ def test_a_change_of_the_argument_list_changes_the_arguments_and_the_generated_c
     plain: CppProject, specs: tuple[TensorSpec | ScalarSpec, ...]
 ) -> None:
     program = plain.describe()
-    assert changed(plain.parts(program), plain.parts(program, specs)) == {"arguments", "orchestration"}
+    parts = changed(plain.parts(program), plain.parts(program, specs))
+    assert {part.rstrip(" 123") for part in parts} == {"argument", "orchestration"}
 
 
 def test_values_and_times_change_no_part(plain: CppProject) -> None:
@@ -396,7 +403,9 @@ def test_another_compiler_changes_its_part_and_no_other(
     wrapper.write_text('#!/bin/sh\n# upgraded\nexec c++ "$@"\n')
     upgraded = plain.parts(plain.describe())
 
-    assert changed(before, wrapped) == changed(wrapped, with_flag) == changed(with_flag, upgraded) == {"compiler"}
+    assert changed(wrapped, with_flag) == {"compiler"}
+    assert changed(with_flag, upgraded) == {f"compiler {wrapper}"}
+    assert changed(before, wrapped) > {"compiler", f"compiler {wrapper}"}
 
 
 def test_both_programs_of_a_compiler_behind_a_launcher_count(
@@ -408,4 +417,4 @@ def test_both_programs_of_a_compiler_behind_a_launcher_count(
     monkeypatch.setenv("CXX", f"env {real}")
     before = plain.parts(plain.describe())
     real.write_text('#!/bin/sh\n# upgraded\nexec c++ "$@"\n')
-    assert changed(before, plain.parts(plain.describe())) == {"compiler"}
+    assert changed(before, plain.parts(plain.describe())) == {f"compiler {real}"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from golden_tasks.digest import Memory
-from golden_tasks.graph.discovery import CaseRef, DiscoveryError, check_name, discover, line_of
+from golden_tasks.graph.discovery import CaseRef, DiscoveryError, check_name, discover
+from golden_tasks.graph.memory import Memory
 
 ONE = 'Case("one", programs={"cpu": None})'
 TWO = 'Case("two", programs={"cpu": None})'
@@ -163,34 +163,3 @@ def test_a_file_that_cannot_be_opened_is_refused_by_name() -> None:
 
     with pytest.raises(DiscoveryError, match=r"^folder\.py: cannot be read: "):
         discover(["folder.py"], Memory(Path("digests.json")))
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("\nTILE = 64", 2),
-        ("\nTILE: int = 64", 2),
-        ("\nA, (TILE, *B) = 1, (2, 3)", 2),
-        ("A = \\\n    TILE = 64", 1),
-        ("\nif FAST:\n    TILE = 64", 3),
-        ("\ndef TILE(): ...", 2),
-        ("\nasync def TILE(): ...", 2),
-        ("\nclass TILE: ...", 2),
-        ("case = Case(\n    tiles={\n        'OTHER': 1,\n        'TILE': 64,\n    },\n)", 4),
-        ("case = Case(\n    tiles=dict(\n        TILE=64,\n    ),\n)", 3),
-        ("x = {'TILE': 64}\nTILE = 64", 2),
-        ("TABLE[TILE] = 1\nTILE = 64", 2),
-        ("def f():\n    TILE = 1\nTILE = 64", 3),
-        ("print(TILE)", None),
-        ("def f(:", None),
-        ("", None),
-    ],
-)
-def test_the_line_that_gives_a_name_its_value_is_found(text: str, line: int | None) -> None:
-    Path("k.py").write_text(text)
-
-    assert line_of("k.py", "TILE") == line
-
-
-def test_no_line_is_found_in_a_file_that_is_not_there() -> None:
-    assert line_of("absent.py", "TILE") is None

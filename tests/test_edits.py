@@ -104,7 +104,7 @@ def test_an_edit_and_its_undoing_run_the_stages_that_it_affects_and_no_other(rep
         assert done.returncode == 0, done.stdout
         assert set(stages_run(done.stdout)) == expected
         assert replayed.count("golden") - golden == goldens
-        assert replayed.count("compile") - compiled == compiles
+        assert replayed.count("compile") - compiled == (compiles if change is do else 0)  # the earlier build is kept
         if not goldens:
             assert replayed.files(DATA) == snapshot
         assert stages_run(replayed.doit().stdout) == []

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
-from conftest import Project, stages_run
+from conftest import PATH, Project, stages_run
 
 KERNEL, SOURCE, DATA = "kernels/matmul.py", "kernels/matmul.cpp", "build_output/matmul/data"
 BODY = 'values["c"][:] = values["a"] @ values["b"]'
@@ -41,8 +46,48 @@ def test_a_recorded_failure_fails_again_without_running_again(replayed: Project)
 
     assert first.returncode != 0 and second.returncode != 0
     assert "nothing has changed since" in second.stdout and "WRONG_VALUE" in second.stdout
+    assert "1 case: 0 passed, 1 failed; 0 replayed, 1 current" in second.stdout
     assert replayed.files() == before
     assert replayed.count("compile") == compiled
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_failure_that_is_judged_again_is_not_called_recorded(replayed: Project, workers: tuple[str, ...]) -> None:
+    replayed.edit(SOURCE, RIGHT, WRONG)
+    replayed.doit()
+
+    again = replayed.doit(*workers, "-a", "replay:matmul")
+
+    assert "F  validate:matmul   WRONG_VALUE\n" in again.stdout and "as recorded" not in again.stdout
+    assert "1 case: 0 passed, 1 failed; 1 replayed, 0 current" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "said"),
+    [
+        ("compile:matmul", "compile:matmul is current\n"),
+        ("golden:matmul compile:all", "2 stages: all current\n"),
+        ("-a golden:matmul", ".  inspect:matmul   asked for"),
+        ("compile:matmul@torch", ".  compile:matmul@torch   "),
+    ],
+)
+def test_stages_with_nothing_to_do_say_that_they_are_current(replayed: Project, asked_for: str, said: str) -> None:
+    done = replayed.doit(*asked_for.split())
+
+    assert done.returncode == 0 and done.stdout.startswith(said)
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_replayed_and_current_add_up_to_the_judged_cases(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", ("layer_norm", "matmul", "rope", "softmax"))
+    project.edit(SOURCE, RIGHT, WRONG)
+    project.doit()
+    project.path("kernels/rope.cpp").write_text("#error broken")
+    project.edit("kernels/softmax.py", "rtol=", "rtol=2 *")
+
+    done = project.doit()
+
+    assert "4 cases: 2 passed, 2 failed; 1 replayed, 2 current" in done.stdout
 
 
 def test_a_wrong_kernel_publishes_nothing_of_a_new_contract(replayed: Project) -> None:
@@ -88,6 +133,17 @@ def test_a_failing_run_keeps_its_data_and_prints_the_command_that_repeats_it(rep
     assert "[3, 5] expected" in repeated.stdout and "cache hit" in repeated.stdout
 
 
+def test_the_command_that_repeats_a_run_is_quoted_for_a_shell(project: Project) -> None:
+    project.path(KERNEL).rename(project.path("kernels/mat mul.py"))
+    project.edit(SOURCE, RIGHT, WRONG)
+
+    command = project.doit().stdout.partition("repeat:  ")[2].splitlines()[0]
+
+    assert command.startswith("python 'kernels/mat mul.py' -p cpu --golden-data build_output/matmul/failed/")
+    repeated = project.run("sh", "-c", command)
+    assert repeated.returncode == 1 and "[3, 5] expected" in repeated.stdout
+
+
 def test_only_the_last_failing_runs_are_kept(replayed: Project) -> None:
     for step in range(7):
         replayed.edit(SOURCE, RIGHT, f"= c_tile[i][j] + {step + 1};")
@@ -126,7 +182,8 @@ def test_a_broken_compile_is_tried_again_and_leaves_nothing_half_made(replayed: 
 
     assert first.returncode != 0 and second.returncode != 0
     assert replayed.count("compile") == 3
-    assert replayed.files() == before
+    log = "build_output/matmul/cpu/compile.log"
+    assert replayed.files() | {log: before[log]} == before
 
 
 def test_tolerances_that_fail_judge_again_without_running(replayed: Project) -> None:
@@ -180,8 +237,9 @@ def test_a_golden_error_shows_the_users_line_and_none_of_the_harness(project: Pr
         ("std::_Exit(0);", "CRASHED", "exited with status 0 and without a result"),
         ('throw std::runtime_error("tile too large");', "RUNTIME_ERROR", "tile too large"),
         ('std::printf("was here\\n"); std::abort();', "CRASHED", "was here"),
+        ('std::printf("no end"); std::fflush(stdout); std::abort();', "CRASHED", "\n       no end\n"),
     ],
-    ids=["trap", "segfault", "abort", "exit", "exception", "printed before"],
+    ids=["trap", "segfault", "abort", "exit", "exception", "printed before", "no line's end"],
 )
 def test_a_kernel_that_dies_is_named_and_its_log_is_shown(project: Project, code: str, status: str, said: str) -> None:
     source = project.path(SOURCE)
@@ -193,6 +251,7 @@ def test_a_kernel_that_dies_is_named_and_its_log_is_shown(project: Project, code
 
     assert done.returncode != 0
     assert status in done.stdout and said in done.stdout, done.stdout
+    assert "Fatal Python error" not in done.stdout
     assert "validate:matmul" not in stages_run(done.stdout)
 
 
@@ -206,7 +265,104 @@ def test_a_kernel_that_hangs_is_ended_at_its_time_limit(project: Project) -> Non
     done = project.doit()
 
     assert done.returncode != 0
-    assert "TIMEOUT" in done.stdout and "still running after 1 s" in done.stdout
+    more = "Case(timeout=...) or Project(timeout=...) allows more"
+    assert f"TIMEOUT  still running after 1 s, and was ended ({more}); log: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "said"),
+    [
+        (KERNEL, 'torch.empty(2**31); values["c"][:]', "RuntimeError: "),
+        (
+            SOURCE,
+            "volatile char* p = new char[std::size_t(8) << 30]; p[0] = 1;",
+            "kernel 'matmul' threw: std::bad_alloc",
+        ),
+    ],
+    ids=["golden", "kernel"],
+)
+def test_what_needs_more_memory_than_it_may_says_how_to_allow_it(
+    project: Project, place: str, code: str, said: str
+) -> None:
+    project.edit(KERNEL, "rtol=1e-3", "memory=2**30, rtol=1e-3")
+    if place == KERNEL:
+        project.edit(KERNEL, 'values["c"][:]', code)
+    else:
+        project.edit(SOURCE, "Tile<TILE_K> a_tile(TILE_M);", f"Tile<TILE_K> a_tile(TILE_M); {code}")
+
+    done = project.doit()
+
+    more = "Case(memory=...) or Project(memory=...) allows more"
+    assert f"OUT_OF_MEMORY  needed more than its limit of 1024 MiB ({more}): {said}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("sanitize", "code", "said"),
+    [
+        ("address", "c.data[c.size()] = 1;", "AddressSanitizer: heap-buffer-overflow on address 0x"),
+        ("address", "*(volatile int*)8 = 1;", "AddressSanitizer: SEGV on unknown address 0x000000000008; log: "),
+        ("undefined", "volatile int big = 2147483647; big = big + 1;", "signed integer overflow"),
+    ],
+    ids=["overflow", "segfault", "undefined"],
+)
+def test_what_a_sanitizer_found_comes_first(project: Project, sanitize: str, code: str, said: str) -> None:
+    project.edit(KERNEL, 'function="matmul"', f'function="matmul", sanitize="{sanitize}"')
+    project.edit(SOURCE, "Tile<TILE_K> a_tile(TILE_M);", f"Tile<TILE_K> a_tile(TILE_M); {code}")
+
+    done = project.doit()
+
+    first = next(line for line in done.stdout.splitlines() if line.startswith("F  execute:matmul"))
+    assert "CRASHED  " in first and said in first and "log: build_output/matmul/cpu/execute.log" in first
+    assert "kernels/matmul.cpp:33" in done.stdout
+
+
+@pytest.mark.parametrize("stage", ["compile", "golden"])
+def test_an_interrupted_script_says_so_and_leaves_no_half_of_a_folder(project: Project, stage: str) -> None:
+    asleep = project.path("asleep")
+    if stage == "golden":
+        project.edit(KERNEL, BODY, "import time; open('asleep', 'w'); time.sleep(60)")
+    else:
+        compiler = project.counters / "c++"
+        compiler.write_text(compiler.read_text().replace(";;", f"; touch {asleep}; sleep 60;;"))
+    script = subprocess.Popen(
+        [sys.executable, KERNEL, "--save-data"],
+        cwd=project.folder,
+        env={**os.environ, **PATH, "CXX": str(project.counters / "c++")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    deadline = time.monotonic() + 60
+    while not asleep.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    os.killpg(script.pid, signal.SIGINT)
+    said, _ = script.communicate(timeout=30)
+
+    assert script.returncode == 130
+    assert said.splitlines()[-1] == "[RUN] interrupted" and "Traceback" not in said
+    folders = list(project.path("build_output").iterdir())
+    assert [(folder / "build.json").is_file() for folder in folders] == [True] * (stage == "golden")
+    assert not [path for folder in folders for path in folder.glob("*data*")]
+
+
+def test_an_interrupt_of_a_run_in_the_users_own_code_is_the_users_to_handle(project: Project) -> None:
+    project.edit(KERNEL, BODY, "raise KeyboardInterrupt")
+    project.path("kernels/own.py").write_text(
+        "import golden_tasks, matmul\n"
+        "case = matmul.case\n"
+        "config = dict(compile_cfg={'tiles': case.tiles}, runtime_cfg={'platform': 'torch'})\n"
+        "try:\n"
+        "    golden_tasks.run(case.programs['torch'], case.specs(), case.golden, **config)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('mine')\n"
+    )
+
+    done = project.script("own")
+
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "mine"
 
 
 @pytest.mark.parametrize("damage", ["one byte", "truncated", "removed", "manifest removed", "manifest damaged"])

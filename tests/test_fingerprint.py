@@ -10,18 +10,21 @@ import re
 import subprocess
 import sys
 import textwrap
+import types
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from fingerprint_rows import CHANGES, CONSERVATIVE, KEEPS, NUMPY_CHANGES, Files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_tasks.fingerprint import Fingerprint, fingerprint, normal_form
-from golden_tasks.fingerprint.local import is_local, is_local_module
+from golden_tasks.fingerprint.local import is_local
 
 
 @contextmanager
@@ -35,9 +38,16 @@ def imported(folder: Path, name: str) -> Iterator[Any]:
     finally:
         sys.path.remove(str(folder))
         for other, module in list(sys.modules.items()):
-            if module is not before.get(other) and is_local_module(module, folder):
+            if module is not before.get(other) and lies_in(module, folder):
                 del sys.modules[other]
                 sys.modules.update({other: before[other]} if other in before else {})
+
+
+def lies_in(module: Any, folder: Path) -> bool:
+    if not isinstance(module, types.ModuleType):
+        return type(module).__module__ == "lazy"  # a row's object in a module's place
+    places = [module.__file__] if getattr(module, "__file__", None) else getattr(module, "__path__", [])
+    return any(Path(place).is_relative_to(folder) for place in places)
 
 
 def write(folder: Path, files: str | Files, side: int) -> Path:
@@ -81,7 +91,7 @@ def test_an_edit_of_a_numpy_value_is_seen_exactly(tmp_path: Path, files: str | F
 def test_an_edit_that_changes_no_behaviour_changes_no_part(tmp_path: Path, files: str | Files) -> None:
     before, after = before_and_after(tmp_path, files)
 
-    assert before == after
+    assert (before.parts, before.conservative) == (after.parts, after.conservative)
 
 
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in CONSERVATIVE.items()])
@@ -105,6 +115,10 @@ def test_parts_carry_names_and_values_that_a_reader_knows(tmp_path: Path) -> Non
 
     digests = {part for part, text in found.parts.items() if text.startswith("blake3:")}
     assert digests == {"golden", "scale"}
+    assert found.files == {
+        **dict.fromkeys(["golden", "golden default eps", "h", "Config.rows", "torch"], "kernel.py"),
+        **dict.fromkeys(["scale", "EPS", "math", "FACTOR"], "helpers.py"),
+    }
     assert {part: text for part, text in found.parts.items() if part not in digests} == {
         "golden default eps": "1e-05",
         "h": "module helpers",
@@ -112,7 +126,7 @@ def test_parts_carry_names_and_values_that_a_reader_knows(tmp_path: Path) -> Non
         "Config.rows": "64",
         "torch": "module torch",
         "math": "module math",
-        "FACTOR": "list(1, 'a')",
+        "FACTOR": "[1, 'a']",
     }
 
 
@@ -126,6 +140,125 @@ def test_one_edit_changes_the_part_that_bears_its_name(tmp_path: Path) -> None:
 
     assert {part for part in before.parts if before.parts[part] != after.parts[part]} == {"N"}
     assert (before.parts["N"], after.parts["N"]) == ("2", "3")
+
+
+VALUES = {  # what is written -> its text
+    "1": "1",
+    "True": "True",
+    "1.0": "1.0",
+    "-0.0": "-0.0",
+    "math.inf": "float('inf')",
+    "'1'": "'1'",
+    "b'1'": "b'1'",
+    "None": "None",
+    "[1, 'a', [2]]": "[1, 'a', [2]]",
+    "(1,)": "(1,)",
+    "()": "()",
+    "{3, 1}": "{1, 3}",
+    "set()": "set()",
+    "frozenset({1})": "frozenset({1})",
+    "{'a': 1, 2: (3, 4)}": "{'a': 1, 2: (3, 4)}",
+    "slice(1, None)": "slice(1, None, None)",
+    "Mode.FAST": "Mode.FAST",
+    "{Mode.FAST: 1}": "{Mode.FAST: 1}",
+    "Flags.A | Flags.B": "Flags(3)",
+    "Config(1)": "Config(eps)",
+    "[helper]": "[helper]",
+    "int": "int",
+    "len": "len",
+    "list[int]": "list[int]",
+    "math.sin": "math.sin",
+    "math": "module math",
+    "Path('a')": "PosixPath('a')",
+    "torch.float32": "torch.float32",
+    "torch.Size([1, 2])": "torch.Size([1, 2])",
+    "torch.tensor([1.0, 2.0])": "torch.tensor([1.0, 2.0], dtype=torch.float32)",
+    "numpy.float32(0.5)": "float32(0.5)",
+}
+
+
+@pytest.mark.parametrize(("written", "text"), VALUES.items())
+def test_a_value_is_shown_as_python_writes_it(tmp_path: Path, written: str, text: str) -> None:
+    module = f"""
+import enum, math, numpy, torch
+from pathlib import Path
+class Mode(enum.Enum):
+    FAST = 2
+class Flags(enum.Flag):
+    A, B = 1, 2
+class Config:
+    def __init__(self, eps): self.eps = eps
+def helper(v): return v
+VALUE = {written}
+def golden(v): return VALUE
+"""
+
+    assert fingerprint_in(write(tmp_path, module, 0)).parts["VALUE"] == text
+
+
+def test_an_enum_member_that_changes_is_named_with_its_values(tmp_path: Path) -> None:
+    text = """
+        import enum
+        class Mode(enum.Enum):
+            SLOW, FAST = 1, «2|3»
+        MODE = Mode.FAST
+        def golden(v): return MODE
+    """
+
+    before, after = before_and_after(tmp_path, text)
+
+    changed = {part: (old, after.parts[part]) for part, old in before.parts.items() if old != after.parts[part]}
+    assert changed == {"Mode.FAST": ("2", "3")}
+
+
+def test_a_part_is_found_in_the_file_that_defines_it(tmp_path: Path) -> None:
+    files = {
+        "kernel.py": "from near import EPS as eps, Config as C, f\nimport pkg\n"
+        "def golden(v): return f(v) + eps + C.rows + pkg.LIMIT + pkg.m.g(v)",
+        "near.py": "from far import *\nfrom far import Config",
+        "far.py": "EPS = 1\nclass Config:\n    rows = 2\ndef f(v): return v",
+        "pkg/__init__.py": "from .m import LIMIT",
+        "pkg/m.py": "LIMIT = 3\ndef g(v): return v",
+    }
+
+    found = fingerprint_in(write(tmp_path, files, 0))
+
+    names = {"golden": "kernel.py", "EPS": "far.py", "Config.rows": "far.py", "f": "far.py"}
+    assert found.files.items() >= {**names, "LIMIT": "pkg/m.py", "g": "pkg/m.py"}.items()
+
+
+@pytest.mark.parametrize(("place", "shown"), [("project/../lib", "../lib/helpers.py"), ("../lib", "{}/helpers.py")])
+def test_a_helper_outside_the_projects_folder_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, shown: str
+) -> None:
+    project, library = tmp_path / "project", (tmp_path / place).resolve()
+    helpers = {f"{library}/helpers.py": "N = «1|2»\ndef f(v): return v + N\ndef other(v): return «1|2»"}
+    monkeypatch.syspath_prepend(library)
+    found = []
+    for side in (0, 1):
+        write(project, {"kernel.py": "import helpers\ndef golden(v): return helpers.f(v)", **helpers}, side)
+        found.append(fingerprint_in(project))
+        del sys.modules["helpers"]
+
+    before, after = found
+
+    assert {part for part in before.parts if before.parts[part] != after.parts[part]} == {"N"}
+    assert before.files["N"] == shown.format(library)
+    assert before.conservative == []
+
+
+def test_a_helper_in_an_archive_counts_as_the_whole_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path / "lib.zip")
+    found = []
+    for n in (1, 2):
+        with zipfile.ZipFile(tmp_path / "lib.zip", "w") as archive:
+            archive.writestr("helpers_in_zip.py", f"def f(v): return v + {n}")
+        found.append(fingerprint_in(write(tmp_path, "from helpers_in_zip import f\ndef golden(v): return f(v)", 0)))
+
+    before, after = found
+
+    assert before.parts["all of lib.zip"] != after.parts["all of lib.zip"]
+    assert before.conservative
 
 
 @pytest.mark.parametrize("text", ["N = 1", "def golden(v): return v", "class K:\n    N = 1"])
@@ -164,12 +297,13 @@ def test_a_library_is_named_and_not_looked_into(tmp_path: Path) -> None:
 
 
 def test_parts_are_the_same_in_every_process_and_folder(tmp_path: Path) -> None:
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    command = [sys.executable, str(Path(__file__).resolve()), str(tmp_path / "there")]
+    processes = []
+    for seed in ("1", "2"):
+        command = [sys.executable, str(Path(__file__).resolve()), str(tmp_path / seed)]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE))
 
-    with subprocess.Popen(command, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE) as process:
-        here = fingerprints_of_all_rows(tmp_path / "here")
-        there = json.loads(process.communicate()[0])
+    here, there = (json.loads(process.communicate()[0]) for process in processes)
 
     assert len(here) == len(CHANGES) + len(KEEPS) + len(CONSERVATIVE)
     assert {row: (found, there[row]) for row, found in here.items() if found != there[row]} == {}
@@ -182,23 +316,23 @@ def test_parts_are_the_same_in_every_process_and_folder(tmp_path: Path) -> None:
         ("pkg/m.py", True),
         ("linked.py", True),
         (".venv/lib/python3.11/site-packages/torch/nn.py", False),
-        ("../other/kernel.py", False),
+        ("../other/kernel.py", True),
+        ("/somewhere/else/kernel.py", True),
+        (torch.__file__, False),
         (json.__file__, False),
         (normal_form.__code__.co_filename, False),
         ("<string>", False),
         ("", False),
     ],
 )
-def test_the_projects_own_files_lie_in_its_folder_and_are_not_installed(tmp_path: Path, file: str, own: bool) -> None:
+def test_the_projects_own_files_are_those_that_are_not_installed(tmp_path: Path, file: str, own: bool) -> None:
     (tmp_path / "linked.py").symlink_to(tmp_path.parent / "elsewhere.py")
 
-    assert is_local(file if file in ("", "<string>") else str(tmp_path / file), tmp_path) is own
+    assert is_local(file if file in ("", "<string>") else str(tmp_path / file)) is own
 
 
 def test_a_project_may_lie_below_the_folder_that_python_is_installed_in() -> None:
-    root = Path(sys.base_prefix) / "src" / "app"
-
-    assert is_local(str(root / "kernel.py"), root)
+    assert is_local(str(Path(sys.base_prefix) / "src" / "app" / "kernel.py"))
 
 
 # Plain values

@@ -404,7 +404,7 @@ def test_a_manifest_names_the_passing_run_that_proved_it(
 ) -> None:
     run(step, specs(), golden_fn, save_data=True, runtime_dir=own_build, seed=5)
 
-    manifest = layout.read_manifest(own_build / "data")
+    manifest = layout.read_manifest(own_build / "data" / layout.MANIFEST)
     assert manifest is not None
     assert (manifest.case, manifest.seed, [a.name for a in manifest.arguments]) == (
         "step",

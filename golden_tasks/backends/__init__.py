@@ -12,6 +12,7 @@ from golden_tasks.results import Failure, Status
 
 DEFAULT_PLATFORM = "cpu"
 
+Read = Callable[[str, str, Callable[[str], str]], str]  # (kind, path, compute) -> compute(path), maybe remembered
 DigestFile = Callable[[str], str]
 
 
@@ -41,8 +42,14 @@ class Backend(Protocol):
     def reaches(self, program: Any) -> Mapping[str, object]:
         """The Python objects that a program's result depends on, by name; what they reach counts too."""
 
-    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
+    def parts(self, program: Program, arguments: Sequence[Argument], read: Read) -> dict[str, str]:
         """All that a build of the program is made from, part by part; the toolchain is among them."""
+
+    def toolchain(self, digest_file: DigestFile) -> dict[str, str]:
+        """What compiles here, part by part. Raises `Failure` (SKIPPED) if nothing does."""
+
+    def content(self, path: str, was: str, read: Read) -> str:
+        """What is in a file that a build found out about, in the form in which its record says it."""
 
     def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
         """Builds into an empty folder and writes its `build.json`. Raises `Failure`, the compiler's words in it."""
@@ -61,6 +68,16 @@ class Backend(Protocol):
 
         Raises `Failure` if the kernel reports an error.
         """
+
+
+def arguments_as_parts(arguments: Sequence[Argument]) -> dict[str, str]:
+    """A build's arguments as parts of what it is made from."""
+    return {f"argument {position}": f"{a.name}: {a}" for position, a in enumerate(arguments, 1)}
+
+
+def unremembered(kind: str, path: str, compute: Callable[[str], str]) -> str:
+    """`compute(path)`: a `Read` without a memory."""
+    return compute(path)
 
 
 def default_platform(platforms: Mapping[str, object] | Sequence[str]) -> str:

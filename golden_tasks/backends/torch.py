@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from golden_tasks import digest, records
-from golden_tasks.backends import DigestFile, shown
-from golden_tasks.records import Argument, Build, Program
+from golden_tasks.backends import DigestFile, Read, arguments_as_parts, shown, unremembered
+from golden_tasks.records import ABSENT, Argument, Build, Program
 from golden_tasks.results import Failure, Status
 
 
@@ -79,14 +79,17 @@ class TorchBackend:
         function = program.function if isinstance(program, TorchKernel) else program
         return {function.__qualname__: function}
 
-    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
-        parts = dict(program.parts)
-        parts["arguments"] = ", ".join(f"{a.name}: {a}" for a in arguments)
-        parts["torch"] = version("torch")
-        return parts
+    def parts(self, program: Program, arguments: Sequence[Argument], read: Read) -> dict[str, str]:
+        return {**program.parts, **arguments_as_parts(arguments), **self.toolchain(digest.of_file)}
+
+    def toolchain(self, digest_file: DigestFile) -> dict[str, str]:
+        return {"torch": version("torch")}
+
+    def content(self, path: str, was: str, read: Read) -> str:
+        return read("bytes", path, digest.of_file) if os.path.exists(path) else ABSENT
 
     def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
-        made_from = self.parts(program, arguments, digest.of_file)
+        made_from = self.parts(program, arguments, unremembered)
         file = Path(program.plan["file"])
         (work_dir / "kernels").mkdir(parents=True, exist_ok=True)
         copy = work_dir / "kernels" / file.name

@@ -11,8 +11,11 @@ import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from golden_tasks.fingerprint.local import is_local
+
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+IMPORTS = ("import_module", "__import__")
 _UNUSED_LINE = 10_000_000
 
 
@@ -26,9 +29,19 @@ def definitions_of(function: types.FunctionType) -> list[ast.AST]:
     return found if len(found) < 2 else _told_apart(found, source.tree, code)
 
 
+def file_of_class(cls: type) -> str | None:
+    """The file that defines a class: that of its methods in the project, else of its module, which may be another."""
+    for key, item in vars(cls).items():
+        function = getattr(item, "__func__", item)
+        own = isinstance(function, types.FunctionType) and function.__qualname__ == f"{cls.__qualname__}.{key}"
+        if own and is_local(function.__code__.co_filename):
+            return str(function.__code__.co_filename)
+    return getattr(sys.modules.get(cls.__module__), "__file__", None)
+
+
 def class_definitions_of(cls: type) -> list[ast.ClassDef]:
     """All definitions in a class's file that bear its qualified name."""
-    source = _source(getattr(sys.modules.get(cls.__module__), "__file__", None))
+    source = _source(file_of_class(cls))
     if source is None:
         return []
     nodes: list[ast.AST] = [source.tree]
@@ -43,13 +56,19 @@ def skeleton(node: ast.ClassDef, covered: set[str]) -> ast.ClassDef:
     for item in node.body:
         if isinstance(item, _Definition) and item.name in covered:
             continue
-        if isinstance(item, ast.Assign) and all(isinstance(t, ast.Name) and t.id in covered for t in item.targets):
+        if isinstance(item, ast.Assign) and all(_is_covered(target, covered) for target in item.targets):
             continue
         if isinstance(item, ast.AnnAssign):
             item = _without_value(item, covered)
         body.append(item)
     fields = {**dict(ast.iter_fields(node)), "body": body}
     return ast.ClassDef(**fields)
+
+
+def _is_covered(target: ast.expr, covered: set[str]) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return all(_is_covered(item, covered) for item in target.elts)
+    return isinstance(target, ast.Name) and target.id in covered
 
 
 def _without_value(item: ast.AnnAssign, covered: set[str]) -> ast.AnnAssign:
@@ -101,32 +120,99 @@ def imports_of_file(file: str, package: str) -> Iterator[str]:
         yield from imports(source.tree, package)
 
 
-def calls_by_text(node: ast.AST) -> Iterator[tuple[str, str | None]]:
-    """Calls that reach code by its name as a text, each with that text if it is written out."""
+def imported_from(file: str | None, name: str, package: str) -> tuple[str, str] | None:
+    """The module that a file imports a global from, and what it is called there; None if it is not imported so."""
+    source = _source(file)
+    found = source.imported.get(name, source.imported.get("*")) if source else None
+    if found is None:
+        return None
+    item, original = found
+    return next(imports(item, package)), name if original == "*" else original
+
+
+def stores(file: str | None) -> list[tuple[list[str], str | None]]:
+    """What a file sets attributes of, each with the attribute's name: None if that is computed."""
+    source = _source(file)
+    return source.stores if source else []
+
+
+def uses_by_text(node: ast.AST, used: set[str]) -> Iterator[tuple[str, str | None]]:
+    """What reaches code by its name as a text, each with that text if it is written out; `used` are globals' names."""
     for item in ast.walk(node):
         chain = _chain(item.func) if isinstance(item, ast.Call) else None
-        if isinstance(item, ast.Call) and chain and chain[-1] in ("import_module", "__import__"):
+        if isinstance(item, ast.Call) and chain and chain[-1] in IMPORTS:
             first = item.args[0] if item.args else None
             text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
             yield chain[-1], text
-        elif isinstance(item, ast.Call) and chain and chain[-1] in ("eval", "exec", "globals") and len(chain) == 1:
-            yield chain[-1], None
+        elif isinstance(item, ast.Name) and item.id in ("eval", "exec", "globals") and item.id in used:
+            yield item.id, None
+        elif isinstance(item, ast.Attribute) and item.attr in ("__globals__", "f_globals"):
+            yield item.attr, None
         elif _chain(item) == ["sys", "modules"]:
             yield "sys.modules", None
 
 
 class _Source:
-    """A file's syntax tree, and where in it functions start."""
+    """A file's syntax tree, where in it functions start, what it imports by name and which attributes it sets."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.functions: dict[tuple[str, int], list[ast.AST]] = {}
+        self.imported: dict[str, tuple[ast.ImportFrom, str]] = {}
+        self.stores: list[tuple[list[str], str | None]] = []
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
                 self.functions.setdefault(("<lambda>", node.lineno), []).append(node)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 self.functions.setdefault((node.name, first), []).append(node)
+            elif isinstance(node, ast.ImportFrom):
+                self.imported.update({alias.asname or alias.name: (node, alias.name) for alias in node.names})
+            else:
+                self.stores += _stored(node)
+
+
+def _stored(node: ast.AST) -> Iterator[tuple[list[str], str | None]]:
+    name: object
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        holder, name = node.value, node.attr
+    elif isinstance(node, ast.Call) and _chain(node.func) == ["setattr"] and len(node.args) == 3:
+        holder, name = node.args[0], getattr(node.args[1], "value", None)
+    else:
+        return
+    chain = _chain(holder)
+    if chain is not None and chain[0] not in ("self", "cls"):
+        yield chain, name if isinstance(name, str) else None
+
+
+class _Read(ast.NodeTransformer):
+    """Takes out annotations that nothing reads: those of a function's own names, and of undecorated functions."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            statements = getattr(node, name, None)
+            if isinstance(statements, list):
+                statements[:] = [self.visit(item) for item in statements]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if not node.decorator_list:
+            node.body = [self.visit(item) if isinstance(item, _Definition) else item for item in node.body]
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return ast.copy_location(ast.Assign([node.target], node.value), node) if node.value else node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        if not node.decorator_list:
+            node.returns = None
+            given = node.args
+            for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]:
+                if argument is not None:
+                    argument.annotation = None
+        return self.generic_visit(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 def _source(file: str | None) -> _Source | None:
@@ -136,9 +222,9 @@ def _source(file: str | None) -> _Source | None:
         return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=1024)
 def _parsed(file: str, _modified: int) -> _Source:
-    return _Source(ast.parse(Path(file).read_bytes()))
+    return _Source(_Read().visit(ast.parse(Path(file).read_bytes())))
 
 
 def _told_apart(nodes: list[ast.AST], tree: ast.Module, code: types.CodeType) -> list[ast.AST]:

@@ -1,4 +1,4 @@
-"""Imports the project's modules from their source, never from a cached `.pyc`.
+"""Imports the project's modules from their source, never from a cached `.pyc`, and says what could be imported instead.
 
 A `.pyc` counts as current by the source's size and its modification time in seconds. An edit of the same length within
 one second, or with its time restored, would run the old code under the new source's fingerprint.
@@ -7,47 +7,53 @@ one second, or with its time restored, would run the old code under the new sour
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from collections.abc import Collection, Iterable, Iterator
+from importlib.machinery import SourceFileLoader, all_suffixes
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from golden_tasks.fingerprint import code
 from golden_tasks.fingerprint.local import is_local
 
-
-class _FromSource(SourceFileLoader):
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
+_get_code = SourceFileLoader.get_code
 
 
-class _Finder(MetaPathFinder):
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and isinstance(spec.loader, SourceFileLoader) and is_local(spec.origin, self._root):
-            spec.loader = _FromSource(spec.loader.name, spec.loader.path)
-        return spec
+def _get_code_from_source(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+    if not is_local(loader.path):
+        return _get_code(loader, fullname)
+    return loader.source_to_code(loader.get_data(loader.path), loader.path)
 
 
-def import_from_source(root: Path) -> None:
+def import_from_source() -> None:
     """Makes this process import the project's modules from their source from now on."""
     sys.dont_write_bytecode = True
-    sys.meta_path.insert(0, _Finder(root.resolve()))
+    SourceFileLoader.get_code = _get_code_from_source  # type: ignore[assignment, method-assign]
 
 
 def module_from_file(name: str, path: Path) -> ModuleType:
     """Imports a file as the module `name`. What the file raises passes through."""
-    spec = importlib.util.spec_from_loader(name, _FromSource(name, str(path)), origin=str(path))
-    assert spec is not None
-    spec.has_location = True
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    assert spec.loader is not None
     spec.loader.exec_module(module)
     return module
+
+
+def absent_modules(modules: Iterable[ModuleType], before: Collection[str]) -> Iterator[str]:
+    """Files that are not there, and that one of the modules would import if they were.
+
+    `before` are the names of the modules that were there already: Python does not look for them again.
+    """
+    for module in modules:
+        for name in code.imports_of_file(str(module.__file__), module.__package__ or ""):
+            parent, _, last = name.rpartition(".")
+            folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
+            for folder in () if name in before else folders:
+                base = os.path.abspath(os.path.join(folder, last))
+                if any(os.path.exists(base + suffix) for suffix in ("", *all_suffixes())):
+                    break
+                if is_local(base) and os.path.isdir(folder or "."):
+                    yield from (f"{base}.py", base)

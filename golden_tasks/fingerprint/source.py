@@ -1,7 +1,7 @@
-"""The normal form of Python source: its syntax tree without docstrings, comments, formatting and positions.
+"""The normal form of Python source: its syntax tree without docstrings, comments, formatting, positions and dead code.
 
 The form is our own, since `ast.dump` differs between Python versions: fields that are empty are left out, and so a
-field that a newer Python adds changes nothing until it is used. Annotations count: decorators may read them.
+field that a newer Python adds changes nothing until it is used. Annotations count where a decorator may read them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ import ast
 
 from golden_tasks import digest
 
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LEFT_OUT = {"ctx", "kind", "type_comment", "type_ignores"}
+_STATEMENTS = ("body", "orelse", "finalbody")
+_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_BINDS = (  # what changes a function even where it is never reached: which names are its own, whether it is a generator
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal),
+    *(ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.ExceptHandler),
+    *(ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+)
 
 
 def normal_form(node: ast.AST) -> str:
@@ -39,8 +45,8 @@ def _write(value: object, out: list[str]) -> None:
         out.append(type(value).__name__)
         out.append("(")
         for name, field in ast.iter_fields(value):
-            if name == "body" and isinstance(value, _DOCUMENTED):
-                field = _without_docstring(field)
+            if name in _STATEMENTS and isinstance(field, list):
+                field = live(field)
             if name == "values" and isinstance(value, ast.JoinedStr):
                 field = [item for item in field if not _is_empty_text(item)]  # Python 3.12.0 to 3.12.3 write them
             if name in _LEFT_OUT or (field in (None, []) and not isinstance(value, ast.Constant)):
@@ -63,8 +69,36 @@ def _is_empty_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == ""
 
 
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        return body[1:]
-    return body
+def live(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements without those that do nothing, docstrings among them, and without those that are never reached."""
+    kept: list[ast.stmt] = []
+    for i, statement in enumerate(body):
+        if not _does_nothing(statement):
+            branch = _only_branch(statement)
+            kept += [statement] if branch is None else live(branch)
+        if kept and isinstance(kept[-1], _ENDS) and not any(map(_binds, body[i + 1 :])):
+            break
+    return kept
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+def _only_branch(statement: ast.stmt) -> list[ast.stmt] | None:
+    """What runs of an `if` or `while` with a constant as its condition, if the rest can be left out."""
+    if not isinstance(statement, (ast.If, ast.While)) or not isinstance(statement.test, ast.Constant):
+        return None
+    if isinstance(statement, ast.While) and statement.test.value:
+        return None
+    run, never = (statement.body, statement.orelse) if statement.test.value else (statement.orelse, statement.body)
+    return None if any(map(_binds, never)) else run
+
+
+def _binds(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(node, _BINDS) or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+        for node in ast.walk(statement)
+    )

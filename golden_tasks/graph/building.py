@@ -14,7 +14,7 @@ from golden_tasks.records import Argument, Program
 
 def compile(request: dict[str, Any]) -> dict[str, Any]:
     """Builds a program into the folder `place`."""
-    import_from_source(Path.cwd())
+    import_from_source()
     program = msgspec.convert(request["program"], Program)
     arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
     build = backend_for(program.platform).compile(program, arguments, Path(request["place"]))

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import difflib
-import fnmatch
 import functools
 import multiprocessing
 import os
-import shlex
 import signal
 import sqlite3
+import threading
 import time
+from multiprocessing.process import BaseProcess
 from typing import Any
 
-from doit.cmd_run import Run as DoitRun
+from doit import cmd_run
 from doit.dependency import SqliteDB
-from doit.exceptions import InvalidCommand
+from doit.runner import MRunner
 
 from golden_tasks import isolation
+from golden_tasks.graph import names
 from golden_tasks.graph.reporter import VerdictReporter
+from golden_tasks.graph.stage import BUILDING, WORK
 from golden_tasks.graph.state import STATE
-from golden_tasks.graph.tasks import BUILDING, WORK
 from golden_tasks.isolation.processes import adopt_orphans, end_children, end_with_parent
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _TIDYING_SECONDS = 1.5
+_LOOKING_SECONDS = 0.1
+_ERROR = 2  # doit's exit status for what is no failure of a task
 
 
-class Run(DoitRun):  # type: ignore[misc]
+class Run(cmd_run.Run):  # type: ignore[misc]
     """`doit run`. In a project without golden_tasks it is doit's own."""
 
     def get_backends(self) -> dict[str, Any]:
         return {**super().get_backends(), "sqlite3": _State}
 
-    @functools.wraps(DoitRun._execute)  # doit reads the options' names from the signature
+    @functools.wraps(cmd_run.Run._execute)  # doit reads the options' names from the signature
     def _execute(self, **options: Any) -> int:
         ours = [task for task in self.task_list if _takes_again(task)]
         if ours:
-            self._check_names()
+            names.check(self.task_list, self.sel_tasks or [])
             adopt_orphans()
+            cmd_run.MRunner = _Runner
             os.register_at_fork(before=_prepare_for_workers, after_in_child=_become_worker)
         if options.get("always"):
             for task in ours:
@@ -51,48 +54,22 @@ class Run(DoitRun):  # type: ignore[misc]
                 self.outstream.write("only the named tasks are looked at: what comes before them may be stale\n")
             status: int = super()._execute(**options)
             return status or int(bool(ours) and VerdictReporter.unjudged > 0)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interruption:
             _end_workers()
             if ours:
                 end_children()
-            self.outstream.write("interrupted: nothing half-made was kept; the next doit goes on from here\n")
+            if isinstance(interruption, _WorkerKilled):
+                print(f"{interruption}: nothing half-made will be used; run doit again")
+                return _ERROR
+            print("interrupted: nothing half-made was kept; the next doit goes on from here")
             return 130
+        except BrokenPipeError:  # whoever read the output, such as `head`, has had enough
+            _end_workers()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 128 + signal.SIGPIPE
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)
-
-    def _check_names(self) -> None:
-        """Raises `InvalidCommand` for a pattern or a name that no task has, with the nearest names."""
-        names = [task.name for task in self.task_list]
-        for i, wanted in enumerate(self.sel_tasks or []):
-            if i and wanted.startswith("-"):
-                words = [*self.sel_tasks[i:], *self.sel_tasks[:i]]
-                raise InvalidCommand(f"options come before the names of tasks: doit {shlex.join(words)}")
-            if wanted in names:
-                continue
-            if "*" in wanted:
-                if not fnmatch.filter(names, wanted):
-                    raise InvalidCommand(f"no task matches the pattern {wanted!r}; `doit list` shows all tasks")
-                continue
-            near = _nearest(wanted, names)
-            hint = f"did you mean {' or '.join(near)}? " if near else ""
-            raise InvalidCommand(f"there is no task {wanted!r}; {hint}`doit list` shows all tasks")
-
-
-def _nearest(wanted: str, names: list[str]) -> list[str]:
-    """Up to three tasks that may have been meant: the case on the platforms that it has, else names like the given one.
-
-    They are of the stage that was given, else of `replay`.
-    """
-    for stage in (f"{wanted.partition(':')[0]}:", "replay:", ""):
-        labels = {name.removeprefix(stage).casefold(): name for name in names if name.startswith(stage)}
-        label = wanted.removeprefix(stage).casefold()
-        case = label.partition("@")[0]
-        near = [other for other in labels if other.partition("@")[0] == case] if case else []
-        near = near or difflib.get_close_matches(label, labels)
-        if near:
-            return [labels[other] for other in near[:3]]
-    return []
 
 
 class _State(SqliteDB):  # type: ignore[misc]
@@ -124,6 +101,57 @@ class _Interrupt:
         if time.monotonic() - self._came >= _TIDYING_SECONDS:
             self._came = time.monotonic()
             raise KeyboardInterrupt
+
+
+class _WorkerKilled(KeyboardInterrupt):
+    """One of doit's workers was ended by a signal."""
+
+
+class _Runner(MRunner):  # type: ignore[misc]
+    """doit's runner for `-n`. doit's own waits for ever for a worker that was killed."""
+
+    def run_tasks(self, task_dispatcher: Any) -> None:
+        self._watch = _Watch()
+        try:
+            with self._watch:
+                super().run_tasks(task_dispatcher)
+        except KeyboardInterrupt:
+            if self._watch.killed_by:
+                raise _WorkerKilled(f"a worker of doit was ended by {self._watch.killed_by} from outside") from None
+            raise
+
+    def _run_start_processes(self, job_q: Any, result_q: Any) -> list[BaseProcess]:
+        self._watch.workers = super()._run_start_processes(job_q, result_q)
+        self._watch.start()
+        return self._watch.workers
+
+
+class _Watch(threading.Thread):
+    """Interrupts the thread that made it once a worker has been ended by a signal."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.workers: list[BaseProcess] = []
+        self.killed_by = ""  # the signal's name
+        self._main = threading.get_ident()
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(_LOOKING_SECONDS):
+            signals = [-status for worker in self.workers if (status := worker.exitcode or 0) < 0]
+            if signals:
+                names = {number.value: number.name for number in signal.Signals}
+                self.killed_by = names.get(signals[0], f"signal {signals[0]}")
+                signal.pthread_kill(self._main, signal.SIGTERM)
+                return
+
+    def __enter__(self) -> None:
+        """It starts later, once there are workers: a fork and threads do not go well together."""
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self.is_alive():
+            self.join()
 
 
 def _prepare_for_workers() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from golden_tasks.digest import Memory
+from golden_tasks.graph.memory import Memory
 
 _REFUSED = set("@=:*?[]/\\")
 
@@ -145,32 +145,3 @@ def _is_main(node: ast.AST) -> bool:
 
 def _keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((k.value for k in call.keywords if k.arg == name), None)
-
-
-def line_of(file: str, name: str) -> int | None:
-    """The line of a kernel file that gives `name` its value, for messages; None if it is not found."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(_names(target, name) for target in node.targets):
-            return node.lineno
-        if isinstance(node, ast.AnnAssign) and _names(node.target, name):
-            return node.lineno
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
-            return node.lineno
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            for key in node.keys:
-                if isinstance(key, ast.Constant) and key.value == name:
-                    return key.lineno
-        if isinstance(node, ast.keyword) and node.arg == name:
-            return node.value.lineno
-    return None
-
-
-def _names(target: ast.expr, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name for node in ast.walk(target)
-    )

@@ -10,12 +10,16 @@ from typing import Any
 
 from doit.exceptions import InvalidDodoFile, TaskFailed
 
-from golden_tasks.backends import default_platform
-from golden_tasks.digest import Memory
+from golden_tasks import digest
+from golden_tasks.backends import backend_for, default_platform
+from golden_tasks.fingerprint import of_python_file, outside
 from golden_tasks.graph import state
 from golden_tasks.graph.discovery import CaseRef, DiscoveryError, discover
+from golden_tasks.graph.memory import Memory
 from golden_tasks.graph.reporter import VerdictReporter
-from golden_tasks.graph.tasks import PER_CASE, STAGES, Stage, python_or_bytes
+from golden_tasks.graph.stage import PER_CASE, Stage
+from golden_tasks.graph.tasks import STAGES
+from golden_tasks.records import ABSENT
 from golden_tasks.results import Failure, of_os_error
 
 _GROUPS = {
@@ -73,7 +77,9 @@ class Project:
         self.memory_limit = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.output = Path("build_output")
         state.prepare(self.root / self.output)
-        self.digests = Memory(self.output / ".digests.json")
+        self.memory = Memory(self.output / ".memory.json")
+        self.stages: dict[str, Stage] = {}  # task -> its stage
+        self._toolchains: dict[str, str] = {}
 
     @property
     def doit_config(self) -> dict[str, Any]:
@@ -92,9 +98,30 @@ class Project:
     def digest_of_source(self, file: str) -> str | None:
         """A file's digest, a Python file's in normal form; None if it is not there."""
         try:
-            return self.digests.get("source", file, python_or_bytes)
+            return self.memory.get("source", file, _python_or_bytes)
         except OSError:
             return None
+
+    def content(self, file: str, was: str) -> str:
+        """What is at a place on disk, in the form in which it was said before."""
+        self.memory.look(file)
+        return outside.place_now(file, was) if outside.is_place(was) else self.digest_of_source(file) or ABSENT
+
+    def toolchain(self, platform: str) -> str:
+        """What compiles for a platform; looked for once."""
+        if platform not in self._toolchains:
+            try:
+                self._toolchains[platform] = str(backend_for(platform).toolchain(self.memory.file))
+            except Failure as failure:
+                return failure.message
+        return self._toolchains[platform]
+
+    def stages_after(self, stage: Stage) -> list[Stage]:
+        """The later stages of a stage's case that make something, on its platform if it has one."""
+        later = [kind.verb for kind in STAGES[STAGES.index(type(stage)) + 1 :] if kind.verb != "capture"]
+        platforms = stage.case.platforms if stage.verb in PER_CASE else (stage.platform,)
+        others = [other for other in self.stages.values() if other.case is stage.case and other.verb in later]
+        return [other for other in others if other.verb in PER_CASE or other.platform in platforms]
 
     def label(self, case: CaseRef, platform: str) -> str:
         """`K`, or `K@platform` away from the case's default platform."""
@@ -104,7 +131,7 @@ class Project:
         """All stages of all cases, as doit's task dictionaries. Raises `InvalidDodoFile` for what cannot be read."""
         files = sorted({str(path.relative_to(self.root)) for g in self.kernels for path in self.root.glob(g)})
         try:
-            cases = discover(files, self.digests)
+            cases = discover(files, self.memory)
         except DiscoveryError as error:
             raise InvalidDodoFile(str(error)) from None
         if not cases:
@@ -127,11 +154,11 @@ class Project:
                 if stage_class is None:
                     yield {**task, "actions": None, "doc": f"Show {case.name}'s verdict on {platform}."}
                     continue
-                stage = stage_class(self, case, platform)
+                stage = self.stages[f"{verb}:{label}"] = stage_class(self, case, platform)
                 yield {
                     **task,
                     "actions": [(act, [stage], {"again": False})],
-                    "uptodate": [stage.uptodate],
+                    "uptodate": [stage],
                     "file_dep": self._files(verb, case, platform),
                     "doc": stage.about.format(name=case.name, file=case.file, platform=platform),
                 }
@@ -161,16 +188,19 @@ class Project:
 
     def _files(self, verb: str, case: CaseRef, platform: str) -> list[str]:
         """What `doit list --deps` shows: the kernel's file, and the records between stages."""
-        folder = self.output / case.name
-        place = folder / platform
-        return {
-            "inspect": [case.file],
-            "golden": [str(folder / "contract.json")],
-            "compile": [str(folder / "contract.json"), str(place / "program.json")],
-            "execute": [str(place / "runtime" / "build.json")],
-            "validate": [str(place / "run.json"), str(folder / "policy.json")],
-            "capture": [str(place / "verdict.json")],
-        }[verb]
+        folder = f"{self.output}/{case.name}"
+        place = f"{folder}/{platform}"
+        if verb == "inspect":
+            return [case.file]
+        if verb == "golden":
+            return [f"{folder}/contract.json"]
+        if verb == "compile":
+            return [f"{folder}/contract.json", f"{place}/program.json"]
+        if verb == "execute":
+            return [f"{place}/runtime/build.json"]
+        if verb == "validate":
+            return [f"{place}/run.json", f"{folder}/policy.json"]
+        return [f"{place}/verdict.json"]
 
 
 def act(stage: Stage, again: bool) -> dict[str, Any] | StageFailed:
@@ -185,3 +215,8 @@ def act(stage: Stage, again: bool) -> dict[str, Any] | StageFailed:
 
 def _lower(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
+
+
+def _python_or_bytes(path: str) -> str:
+    """A Python file's digest in normal form, any other file's by its bytes. Raises `OSError`."""
+    return of_python_file(path) if path.endswith(".py") else digest.of_file(path)

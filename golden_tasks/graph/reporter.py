@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 from doit.exceptions import UnmetDependency
 from doit.reporter import ConsoleReporter
 
-from golden_tasks import records
-from golden_tasks.graph.tasks import Stage, Validate
+from golden_tasks.graph import names
+from golden_tasks.graph.stage import Stage
+from golden_tasks.graph.tasks import Validate
 from golden_tasks.records import Run, Verdict
 from golden_tasks.results import Status
 
@@ -27,6 +29,7 @@ class _Failed(NamedTuple):
 
 
 _UNJUDGED = "-"
+_NOW = "replayed now"
 
 
 class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
@@ -39,15 +42,17 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         super().__init__(outstream, options)
         self._start = time.perf_counter()
         self._stages: dict[str, Stage] = {}
+        self._wanted: list[str] = []  # the stages that were asked for
         self._judged: list[str] = []
         self._reached: set[str] = set()  # tasks that this run found current or brought up to date
         self._ran: set[tuple[str, str]] = set()  # (case, platform) that was executed or judged in this run
         self._failed: dict[tuple[str, str], _Failed] = {}
+        self._said_something = False
         self._width = self._reason_width = 0
         self._colour = bool(getattr(outstream, "isatty", lambda: False)())
 
     def initialize(self, tasks: dict[str, Any], selected_tasks: list[str]) -> None:
-        self._stages = {name: stage for name, task in tasks.items() if (stage := _stage_of(task)) is not None}
+        self._stages = {name: stage for name, task in tasks.items() if (stage := names.stage_of(task)) is not None}
         reached: dict[str, None] = {}
         waiting = list(reversed(selected_tasks))
         while waiting:
@@ -55,6 +60,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             if name not in reached:
                 reached[name] = None
                 waiting.extend(reversed(tasks[name].task_dep))
+        self._wanted = self._stages_of(selected_tasks, tasks)
         self._judged = [name for name in tasks if name in reached and isinstance(self._stages.get(name), Validate)]
         self._width = max((len(name) for name in reached if name in self._stages), default=0)
         self._reason_width = min(60, max(20, shutil.get_terminal_size((100, 24)).columns - self._width - 16))
@@ -73,6 +79,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             return
         self._note_run(stage)
         reason = (stage.reason or "asked for").splitlines()[0]
+        reason += f"; {task.values['note']}" if task.values.get("note") else ""
         self._line(".", task.name, reason, task.values.get("seconds", 0.0))
 
     def add_failure(self, task: Any, fail: Any) -> None:
@@ -89,9 +96,10 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         first, *rest = message.splitlines() or [""]
         recorded = stage.failure() if isinstance(stage, Validate) else None
         if recorded is not None and recorded.status == status:  # a verdict, which the table shows
-            if stage.reason is not None:
+            judged_now = stage.reason is not None or _is_asked_again(task)
+            if judged_now:
                 self._note_run(stage)
-            known = "" if stage.reason is not None else "   (as recorded: nothing has changed since)"
+            known = "" if judged_now else "   (as recorded: nothing has changed since)"
             self._line("F", task.name, f"{status}{known}", None)
         else:
             self._line("F", task.name, f"{status}  {first}", None)
@@ -106,11 +114,22 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
     def complete_run(self) -> None:
         projects = {id(stage.project): stage.project for stage in self._stages.values()}
         for project in projects.values():
-            project.digests.save()
+            project.memory.save()
         if self._judged:
             self._table()
+        elif self._wanted and not self._said_something and self._reached.issuperset(self._wanted):
+            several = f"{len(self._wanted)} stages: all current"
+            self.write(f"{self._wanted[0]} is current\n" if len(self._wanted) == 1 else f"{several}\n")
         if self.runtime_errors:
             self.write("\n".join(self.runtime_errors) + "\n")
+
+    def _stages_of(self, names: list[str], tasks: dict[str, Any]) -> list[str]:
+        """The stages among tasks and in groups of them."""
+        found: dict[str, None] = {}
+        for name in names:
+            inside = [name] if name in self._stages else self._stages_of(tasks[name].task_dep, tasks)
+            found |= dict.fromkeys(inside)
+        return list(found)
 
     def _fates(self, stage: Stage) -> list[tuple[str, str]]:
         """The verdicts that a failed stage prevents or gives."""
@@ -123,6 +142,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             self._ran.add((stage.case.name, stage.platform))
 
     def _line(self, mark: str, name: str, text: str, seconds: float | None) -> None:
+        self._said_something = True
         shown = text if seconds is None else f"{text:<{self._reason_width}} {seconds:6.1f} s"
         self.write(f"{self._paint(mark, mark == '.')}  {name:<{self._width}}   {shown}\n")
 
@@ -142,9 +162,9 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         unjudged = sum(cells[2] == _UNJUDGED for cells, _ in rows)
         failed = len(rows) - passed - skipped - unjudged
         type(self).unjudged = unjudged
-        judged = {(self._stages[n].case.name, self._stages[n].platform) for n in self._judged}
-        ran = len(self._ran & judged)
-        current = len(judged - self._ran - self._failed.keys()) - unjudged
+        judged = [cells for cells, _ in rows if cells[4]]  # those with a run time have a verdict
+        ran = sum(cells[5] == _NOW for cells in judged)
+        current = len(judged) - ran
         counts = [f"{passed} passed", *([f"{failed} failed"] if failed else [])]
         counts += [f"{skipped} skipped"] if skipped else []
         counts += [f"{unjudged} not judged"] if unjudged else []
@@ -159,30 +179,22 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         failed = self._failed.get(key)
         if failed is None and name not in self._reached:
             return (*key, _UNJUDGED, "", "", "not judged in this run"), []
-        verdict = records.read(stage.place / "verdict.json", Verdict)
+        verdict = stage.known(stage.on_platform("verdict.json"), Verdict)
         if failed is not None and verdict is not None and verdict.status != failed.status.value:
             verdict = None
         if failed is not None and verdict is None:
             return (*key, failed.status.value, "", "", ""), [line for line in (failed.message, failed.repeat) if line]
         if verdict is None:
             return (*key, _UNJUDGED, "", "", "not judged in this run"), []
-        run = records.read(stage.place / "run.json", Run)
+        run = stage.known(stage.on_platform("run.json"), Run)
         used = [output.worst for output in verdict.outputs if output.worst is not None]
         worst = f"{100 * max(used):.1f} %" if used and verdict.status == Status.PASSED else ""
-        now = "replayed now" if key in self._ran else ""
+        now = _NOW if key in self._ran else ""
         cells = (*key, verdict.status, worst, _duration(run.seconds if run else verdict.seconds), now)
         return cells, _what_is_wrong(stage, verdict)
 
     def _paint(self, text: str, good: bool) -> str:
         return f"\x1b[{32 if good else 31}m{text}\x1b[0m" if self._colour else text
-
-
-def _stage_of(task: Any) -> Stage | None:
-    for check, *_ in task.uptodate:
-        owner = getattr(check, "__self__", None)
-        if isinstance(owner, Stage):
-            return owner
-    return None
 
 
 def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
@@ -193,13 +205,25 @@ def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
         if output.status != Status.PASSED:
             first, *rest = output.message.splitlines() or [output.status]
             lines += [f"{output.name}: {first}", *(f"   {line}" for line in rest)]
-    repeat = stage.script(Path(verdict.failed_dir) / "data")
+    repeat = _quoted(stage, stage.script(Path(verdict.failed_dir) / "data"))
     return [*lines, f"kept:    {verdict.failed_dir}", f"repeat:  {repeat}"]
 
 
 def _repeat(stage: Stage, status: Status) -> str:
     """The line that says how to repeat a failure; nothing for one that a repetition says nothing new about."""
-    return "" if status in _SETTLED else f"repeat:  {stage.repeat(status)}"
+    return "" if status in _SETTLED else f"repeat:  {_quoted(stage, stage.repeat(status))}"
+
+
+def _quoted(stage: Stage, command: str) -> str:
+    """A command as a shell takes it; of all that is in it, only the kernel file's path may hold a blank."""
+    file = stage.case.file
+    words = command.replace(file, "\0").split(" ")
+    return shlex.join(word.replace("\0", file) for word in words)
+
+
+def _is_asked_again(task: Any) -> bool:
+    """Whether `doit -a` runs a stage though it may be current."""
+    return any((getattr(action, "kwargs", None) or {}).get("again") for action in task.actions)
 
 
 def _duration(seconds: float) -> str:

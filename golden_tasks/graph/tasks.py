@@ -1,256 +1,40 @@
-"""The seven stages of a case. Records are the truth about what is stale; doit's own state is a hint."""
+"""The stages of a case: what each is made from, how it is made, and where it is kept."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any
 
 import msgspec
 
 from golden_tasks import digest, isolation, records
 from golden_tasks.backends import Backend, available_backend, backend_for
-from golden_tasks.fingerprint import of_python_file
-from golden_tasks.graph import locks
-from golden_tasks.graph.discovery import CaseRef, line_of
-from golden_tasks.isolation import ChildError
+from golden_tasks.graph import locks, reasons
+from golden_tasks.graph.stage import BUILDING, WORK, Stage
 from golden_tasks.records import (
+    ABSENT,
     Build,
     Contract,
     Entry,
+    Inspection,
     Manifest,
     OutputVerdict,
     Policy,
     Program,
     Proof,
-    Record,
     Run,
     Verdict,
 )
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import layout
 
-if TYPE_CHECKING:
-    from golden_tasks.graph.project import Project
-
-WORK = "golden_tasks.graph.work"
-BUILDING = "golden_tasks.graph.building"
 _KEPT_FAILURES = 5
-
-
-class Inspection(Record, kw_only=True):
-    """`inspect.json`: what was read to find contract, policy and programs."""
-
-    timeout: float | None
-    memory: int | None
-
-
-class Stage:
-    """One stage of one case on one platform.
-
-    `stale` says why it must run, `act` runs it. `uptodate` is what doit asks before.
-    """
-
-    verb: ClassVar[str]
-    about: ClassVar[str]  # the sentence for a case in `doit list`
-    raises: ClassVar[Status]  # the status if the user's code raises in this stage
-    reads: ClassVar[tuple[str, ...]] = ()  # the artefacts that it is made from
-    makes: ClassVar[tuple[str, ...]]  # the artefacts that it makes
-    repeats: ClassVar[bool] = False  # whether `doit -a` runs it though it is current
-
-    def __init__(self, project: Project, case: CaseRef, platform: str) -> None:
-        self.project = project
-        self.case = case
-        self.platform = platform
-        self.folder = project.output / case.name
-        self.place = self.folder / platform
-        self.beside = self.place / f"{self.verb}.new"  # where an artefact is made before it is moved to its place
-        self.reason: str | None = None  # why it ran, as `uptodate` found it
-        self.began = 0  # when the stage began to make, in ns
-
-    def __repr__(self) -> str:
-        return f"{self.verb} of {self.case.name} on {self.platform}: {self.reason or 'current'}"
-
-    def parts(self) -> dict[str, str]:
-        """What the artefact is made from now. Raises `Failure` if an earlier stage has not made its own."""
-        raise NotImplementedError
-
-    def record(self) -> Record | None:
-        """What the artefact on disk was made from."""
-        raise NotImplementedError
-
-    def make(self, parts: dict[str, str]) -> Any:
-        """Makes the artefact beside its place."""
-        raise NotImplementedError
-
-    def keep(self, made: Any) -> None:
-        """Moves what `make` made to its place and writes the record last."""
-        raise NotImplementedError
-
-    def altered(self, record: Any) -> str | None:
-        """What of the artefact is missing or was changed by hand; None if it is as the record says."""
-        return self._altered_files(record.made)
-
-    def failure(self) -> Failure | None:
-        """What the current record says against the case; None if nothing."""
-        return None
-
-    def repeat(self, status: Status) -> str:
-        """The command that fails again as the stage did."""
-        return f"doit {self.verb}:{self.case.name if self.verb in PER_CASE else self.label}"
-
-    def script(self, data: Path) -> str:
-        """The command that runs the build on a snapshot, in a process of the user's own if the file is a script."""
-        if not self.case.has_main:
-            return f"doit -a replay:{self.label}"
-        device = f" -d {self.project.device}" if self.project.device else ""
-        options = f"--golden-data {data} --runtime-dir {self.place / 'runtime'}"
-        return f"python {self.case.file} -p {self.platform}{device} {options}"
-
-    def stale(self) -> str | None:
-        """Why the stage must run; None if its artefact is current."""
-        record = self.record()
-        if record is None:
-            return "never made"
-        return self.outdated(record) or self.altered(record)
-
-    def outdated(self, record: Record) -> str | None:
-        """How what a record was made from differs from what is there now; None if it does not."""
-        now = self.parts()
-        for part in sorted(now.keys() | record.made_from.keys(), key=_importance):
-            if now.get(part) != record.made_from.get(part):
-                return self.words(part, record.made_from.get(part), now.get(part))
-        for file, was in record.found.items():
-            if self.project.digest_of_source(file) != was:
-                return f"{file} changed" if Path(file).exists() else f"{file} is gone"
-        for name, value in record.environment.items():
-            if os.environ.get(name) != value:
-                return f"environment variable {name}: {value} -> {os.environ.get(name)}"
-        return None
-
-    def words(self, part: str, old: str | None, new: str | None) -> str:
-        """A changed part in the reader's terms: what it was and is, and where."""
-        name = part.rpartition(" ")[2]
-        line = line_of(self.case.file, name)
-        where = f" ({self.case.file}:{line})" if line else ""
-        kind = part.partition(" ")[0]
-        shown = name if kind in ("tile", "golden", "program") else part
-        if old is None or new is None:
-            return f"{shown} {'added' if old is None else 'removed'}{where}"
-        if "blake3:" in old + new or len(old + new) > 60:
-            return f"{shown} changed{where}"
-        return f"{shown} {old} -> {new}{where}"
-
-    def uptodate(self) -> bool:
-        """doit's question. A recorded failure is current, but never up to date."""
-        try:
-            self.reason = self.stale()
-            return self.reason is None and self.failure() is None
-        except Failure as failure:
-            self.reason = failure.message
-            return False
-
-    def act(self, again: bool) -> dict[str, Any]:
-        """Brings the artefact up to date, or with `again` makes it anew. Raises `Failure`, a recorded one too."""
-        start = time.perf_counter()
-        with locks.held(self.folder, self._names(self.reads), self._names(self.makes)):
-            made = self._make_if_needed(again)
-            failure = self.failure()
-        if failure is not None:
-            raise failure
-        return {"made": made, "seconds": time.perf_counter() - start}
-
-    def _names(self, artefacts: tuple[str, ...]) -> list[str]:
-        """The names of artefacts' locks: those of a platform hold its name."""
-        return [name if name in ("inspection", "snapshot") else f"{name}@{self.platform}" for name in artefacts]
-
-    def _make_if_needed(self, again: bool) -> bool:
-        made = False
-        if self.stale() is not None or (again and self.repeats):
-            made = True
-            self.began = time.time_ns()
-            parts = self.parts()
-            try:
-                result = self.make(parts)
-                if self.parts() != parts:
-                    raise Failure(Status.STALE, f"{self.case.file} was edited while {self.verb} ran: run doit again")
-                self.keep(result)
-            except ChildError as error:
-                traceback_text = error.traceback_text.rstrip().removesuffix(error.raised)
-                raise Failure(self.raises, f"{self.case.file}: {error.raised}\n{traceback_text}".rstrip()) from None
-            finally:
-                shutil.rmtree(self.beside, ignore_errors=True)
-        return made
-
-    def child(self, function: str, request: dict[str, Any], module: str = WORK, **options: Any) -> dict[str, Any]:
-        """Calls a function of a module in a child process, its output in `<verb>.log`."""
-        inspection = records.read(self.folder / "inspect.json", Inspection)
-        log = self.place / f"{self.verb}.log" if self.verb not in PER_CASE else self.folder / f"{self.verb}.log"
-        return isolation.call(
-            f"{module}:{function}",
-            {"case": self.case.name, "file": self.case.file, **request},
-            log=log,
-            timeout=(inspection.timeout if inspection else None) or self.project.timeout,
-            memory=(inspection.memory if inspection else None) or self.project.memory_limit,
-            **options,
-        )
-
-    def _altered_files(self, files: Mapping[str, str], folder: Path | None = None) -> str | None:
-        for name, made in files.items():
-            path = str(folder / name if folder else name)
-            try:
-                if self.project.digests.file(path) != made:
-                    return f"{path} was altered"
-            except OSError:
-                return f"{path} is missing"
-        return None
-
-    def _found(self, files: list[str]) -> dict[str, str]:
-        """Digests of files found out about. Raises `Failure` if one was changed since the stage began."""
-        found = {}
-        for file in files:
-            now = self.project.digest_of_source(file)
-            if now is None:
-                continue
-            info = os.stat(file)
-            if max(info.st_mtime_ns, info.st_ctime_ns) >= self.began:
-                raise Failure(Status.STALE, f"{file} was edited while {self.verb} ran: run doit again")
-            found[file] = now
-        return found
-
-    def contract(self) -> Contract:
-        return _needed(self.folder / "contract.json", Contract, f"doit inspect:{self.case.name}")
-
-    def policy(self) -> Policy:
-        return _needed(self.folder / "policy.json", Policy, f"doit inspect:{self.case.name}")
-
-    def program(self) -> Program:
-        return _needed(self.place / "program.json", Program, f"doit inspect:{self.case.name}")
-
-    def build(self) -> Build:
-        return _needed(self.place / "runtime" / "build.json", Build, f"doit compile:{self.label}")
-
-    def run(self) -> Run:
-        return _needed(self.place / "run.json", Run, f"doit execute:{self.label}")
-
-    def snapshot(self) -> tuple[Path, Manifest]:
-        """The snapshot of the current contract, pending or published. Raises `Failure` if there is none."""
-        golden = Golden(self.project, self.case, self.platform)
-        found = golden.current()
-        if found is None:
-            raise Failure(Status.STALE, f"no snapshot of the current contract: run doit golden:{self.case.name}")
-        return found
-
-    @property
-    def label(self) -> str:
-        """`matmul`, or `matmul@platform` away from the default platform."""
-        return self.project.label(self.case, self.platform)
+_KEPT_BUILDS = 4  # earlier builds of a program on one platform
 
 
 class Inspect(Stage):
@@ -260,45 +44,61 @@ class Inspect(Stage):
     makes = ("inspection",)
     repeats = True
 
+    def record_file(self) -> str:
+        return self.in_case("inspect.json")
+
+    def record(self) -> Inspection | None:
+        return self.inspection()
+
     def parts(self) -> dict[str, str]:
-        file = self.case.file
         return {
-            file: self.project.digest_of_source(file) or "gone",
-            "interpreter": f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}",
+            self.case.file: self.project.digest_of_source(self.case.file) or ABSENT,
+            "interpreter": _interpreter(),
             "platforms": ", ".join(self.case.platforms),
         }
 
-    def record(self) -> Inspection | None:
-        return records.read(self.folder / "inspect.json", Inspection)
+    def depends_on(self) -> str:
+        return ", ".join(self.case.platforms)
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
         if part == self.case.file:
             return f"{part} changed"
         return super().words(part, old, new)
 
+    def look(self, log: Path | None = None) -> dict[str, Any]:
+        """What a child finds in the kernel's file; it makes nothing but its log."""
+        return self.child("inspect", {"platforms": list(self.case.platforms)}, log=log)
+
     def make(self, parts: dict[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-        return parts, self.child("inspect", {"platforms": list(self.case.platforms)})
+        return parts, self.look()
 
     def keep(self, made: tuple[dict[str, str], dict[str, Any]]) -> None:
         parts, answer = made
-        found = self._found(answer["modules"] + answer["files"])
-        files: dict[Path, Any] = {
-            self.folder / "contract.json": msgspec.convert(answer["contract"], Contract),
-            self.folder / "policy.json": msgspec.convert(answer["policy"], Policy),
-        }
-        for platform, program in answer["programs"].items():
-            files[self.folder / platform / "program.json"] = msgspec.convert(program, Program)
+        found = self.found(self.contents(answer | {"files": answer["modules"] + answer["files"]}))
+        files = self.described(answer)
         for path, record in files.items():
             records.write_if_changed(path, record)
         inspection = Inspection(
             made_from=parts,
             found=found,
             environment=answer["environment"],
-            made={str(path): digest.of_file(path) for path in files},
+            unseen=answer["unseen"],
+            made={path: digest.of_file(path) for path in files},
             timeout=answer["timeout"],
             memory=answer["memory"],
+            where=answer["where"],
         )
-        records.write(self.folder / "inspect.json", inspection)
+        records.write(self.record_file(), inspection)
+
+    def described(self, answer: dict[str, Any]) -> dict[str, Contract | Policy | Program]:
+        """The records that an answer of `look` says, by their paths."""
+        files: dict[str, Contract | Policy | Program] = {
+            self.in_case("contract.json"): msgspec.convert(answer["contract"], Contract),
+            self.in_case("policy.json"): msgspec.convert(answer["policy"], Policy),
+        }
+        for platform, program in answer["programs"].items():
+            files[self.in_case(f"{platform}/program.json")] = msgspec.convert(program, Program)
+        return files
 
 
 class Golden(Stage):
@@ -308,28 +108,31 @@ class Golden(Stage):
     reads = ("inspection",)
     makes = ("snapshot",)
 
-    def parts(self) -> dict[str, str]:
-        return self.contract().parts
-
-    def current(self) -> tuple[Path, Manifest] | None:
-        """The snapshot of the current contract, pending or published; None if there is none."""
-        for folder in (self.folder / "pending", self.folder / "data"):
-            manifest = layout.read_manifest(folder)
-            if manifest is not None and self.outdated(manifest) is None:
-                return folder, manifest
-        return None
+    def record_file(self) -> str:
+        return self.in_case(f"data/{layout.MANIFEST}")
 
     def record(self) -> Manifest | None:
         current = self.current()
         if current is not None:
             return current[1]
-        return layout.read_manifest(self.folder / "data") or layout.read_manifest(self.folder / "pending")
+        return self.manifest("data") or self.manifest("pending")
 
-    def altered(self, record: Manifest) -> str | None:
-        return None  # a damaged snapshot is refused, not made again: see `failure`
+    def parts(self) -> dict[str, str]:
+        return self.contract().parts
 
-    def stale(self) -> str | None:
-        return None if self._without_manifest() else super().stale()
+    def current(self) -> tuple[Path, Manifest] | None:
+        """The snapshot of the current contract, pending or published; None if there is none."""
+        for folder in ("pending", "data"):
+            manifest = self.manifest(folder)
+            if manifest is not None and next(self.outdated(manifest), None) is None:
+                return self.folder / folder, manifest
+        return None
+
+    def altered(self, record: Manifest) -> Iterator[str]:
+        return iter(())  # a damaged snapshot is refused, not made again: see `failure`
+
+    def causes(self) -> Iterator[str]:
+        return iter(()) if self._without_manifest() else super().causes()
 
     def failure(self) -> Failure | None:
         folder = self._without_manifest()
@@ -338,14 +141,14 @@ class Golden(Stage):
         current = self.current()
         if current is None:
             return None
-        damage = layout.damage(*current, self.project.digests.file)
+        damage = layout.damage(*current, self.project.memory.file)
         return self._damaged(damage, current[0]) if damage else None
 
     def _without_manifest(self) -> Path | None:
         """A snapshot's folder that has lost its manifest: what is in it cannot be told."""
-        for folder in (self.folder / "pending", self.folder / "data"):
-            if folder.is_dir() and layout.read_manifest(folder) is None:
-                return folder
+        for folder in ("pending", "data"):
+            if self.manifest(folder) is None and self.project.memory.look(self.in_case(folder)) is not None:
+                return self.folder / folder
         return None
 
     def _damaged(self, damage: list[str], folder: Path) -> Failure:
@@ -358,7 +161,7 @@ class Golden(Stage):
             return place, parts, self.child("golden", {"place": str(place), "parts": parts})
         except Failure as failure:
             if failure.status is Status.STALE:  # inspected otherwise than it is: inspect it again next time
-                (self.folder / "inspect.json").unlink(missing_ok=True)
+                Path(self.in_case("inspect.json")).unlink(missing_ok=True)
             raise
 
     def keep(self, made: tuple[Path, dict[str, str], dict[str, Any]]) -> None:
@@ -367,8 +170,9 @@ class Golden(Stage):
         files = msgspec.convert(answer["files_made"], dict[str, Entry])
         manifest = Manifest(
             made_from=parts,
-            found=self._found(answer["files"]),
+            found=self.found(self.contents(answer)),
             environment=answer["environment"],
+            unseen=answer["unseen"],
             case=self.case.name,
             seed=contract.seed,
             arguments=contract.arguments,
@@ -388,6 +192,13 @@ class Compile(Stage):
     reads = ("inspection",)
     makes = ("build",)
     repeats = True
+    follows = ("orchestration",)
+
+    def record_file(self) -> str:
+        return self.on_platform("runtime/build.json")
+
+    def record(self) -> Build | None:
+        return self.known(self.record_file(), Build)
 
     def backend(self) -> Backend:
         return available_backend(self.platform)
@@ -396,15 +207,34 @@ class Compile(Stage):
         program = self.program()
         if program.unavailable:
             raise Failure(Status.SKIPPED, program.unavailable)
-        return self.backend().parts(program, self.contract().arguments, self.project.digests.file)
+        return self.backend().parts(program, self.contract().arguments, self.project.memory.get)
 
-    def record(self) -> Build | None:
-        return records.read(self.place / "runtime" / "build.json", Build)
+    def depends_on(self) -> str:
+        return self.project.toolchain(self.platform)
 
-    def altered(self, record: Build) -> str | None:
-        return self._altered_files({**record.sources, **record.made}, self.place / "runtime")
+    def content(self, file: str, was: str) -> str:
+        memory = self.project.memory
+        return ABSENT if memory.look(file) is None else self.backend().content(file, was, memory.get)
+
+    def altered(self, record: Build) -> Iterator[str]:
+        return self.altered_files({**record.sources, **record.made}, self.on_platform("runtime"))
+
+    def words(self, part: str, old: str | None, new: str | None) -> str:
+        name = part.removeprefix("source ")
+        if name != part:
+            source = next((s for s in self.program().sources if Path(s).name == name), name)
+            return f"{source} {reasons.became(old or ABSENT, new or ABSENT)}"
+        if part == "orchestration":
+            return "the generated code changed, with golden_tasks itself"
+        if part.startswith("compiler "):
+            return f"{part} {reasons.became(old or ABSENT, new or ABSENT)}"
+        return super().words(part, old, new)
 
     def make(self, parts: dict[str, str]) -> Path:
+        earlier = None if self.again else self._earlier_build()
+        if earlier is not None:
+            self.note = "an earlier build is used again"
+            return earlier.rename(self.beside)
         backend, place = self.backend(), _empty(self.beside)
         program, arguments = self.program(), self.contract().arguments
         isolation.start(WORK)  # what follows needs torch: it is imported while the compiler runs
@@ -413,15 +243,36 @@ class Compile(Stage):
         return place
 
     def keep(self, made: Path) -> None:
-        build = _needed(made / "build.json", Build, f"doit compile:{self.label}")
-        self._found(list(build.found))
-        layout.replace_folder(made, self.place / "runtime")
+        build = records.read(made / "build.json", Build)
+        if build is None:
+            raise Failure(Status.STALE, f"{made / 'build.json'} is missing or damaged: run doit compile:{self.label}")
+        self.found(build.found)
+        runtime = self.place / "runtime"
+        if self.record() is not None:
+            self._keep_earlier(runtime)
+        layout.replace_folder(made, runtime)
 
-    def words(self, part: str, old: str | None, new: str | None) -> str:
-        name = part.removeprefix("source ")
-        if name != part:
-            return f"{next((s for s in self.program().sources if Path(s).name == name), name)} changed"
-        return super().words(part, old, new)
+    def _earlier_build(self) -> Path | None:
+        """A kept build that is made from just what is there now, the latest first."""
+        for folder in reversed(self._earlier()):
+            build = records.read(folder / "build.json", Build)
+            if build is None or next(self.outdated(build), None) is not None:
+                continue
+            if next(self.altered_files({**build.sources, **build.made}, str(folder)), None) is None:
+                return folder
+        return None
+
+    def _keep_earlier(self, runtime: Path) -> None:
+        """Puts the build that is being replaced aside; the oldest of many goes away."""
+        for old in self._earlier()[: -_KEPT_BUILDS + 1]:
+            shutil.rmtree(old, ignore_errors=True)
+        place = self.place / "builds" / _moment()
+        place.parent.mkdir(exist_ok=True)
+        runtime.rename(place)
+
+    def _earlier(self) -> list[Path]:
+        builds = self.place / "builds"
+        return sorted(path for path in builds.iterdir() if path.is_dir()) if builds.is_dir() else []
 
 
 class Execute(Stage):
@@ -432,11 +283,14 @@ class Execute(Stage):
     makes = ("run",)
     repeats = True
 
-    def parts(self) -> dict[str, str]:
-        return {"build": self.build().binary, "inputs": self.snapshot()[1].inputs}
+    def record_file(self) -> str:
+        return self.on_platform("run.json")
 
     def record(self) -> Run | None:
-        return records.read(self.place / "run.json", Run)
+        return self.known(self.record_file(), Run)
+
+    def parts(self) -> dict[str, str]:
+        return {"build": self.build().binary, "inputs": _snapshot_of(self)[1].inputs}
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
         return f"new {part}"
@@ -445,12 +299,12 @@ class Execute(Stage):
         if status is Status.OUT_OF_MEMORY:  # a script has no limit
             return super().repeat(status)
         try:
-            return self.script(self.snapshot()[0])
+            return self.script(_snapshot_of(self)[0])
         except Failure:
             return super().repeat(status)
 
     def make(self, parts: dict[str, str]) -> tuple[Path, dict[str, str], dict[str, Any]]:
-        build, (snapshot, _) = self.build(), self.snapshot()
+        build, (snapshot, _) = self.build(), _snapshot_of(self)
         backend = backend_for(self.platform)
         device = self.project.device
         place = _empty(self.beside)
@@ -471,11 +325,11 @@ class Execute(Stage):
         layout.replace_folder(place, self.place / "replay")
         run = Run(
             made_from=parts,
-            made={str(self.place / "replay" / name): entry.digest for name, entry in files.items()},
+            made={self.on_platform(f"replay/{name}"): entry.digest for name, entry in files.items()},
             outputs=layout.digest_of(files, "out"),
             seconds=answer["seconds"],
         )
-        records.write(self.place / "run.json", run)
+        records.write(self.record_file(), run)
 
 
 class Validate(Stage):
@@ -485,20 +339,24 @@ class Validate(Stage):
     reads = ("inspection", "snapshot", "run")
     makes = ("verdict",)
     repeats = True
+    of_data = ("outputs", "expected outputs", "inputs")  # the parts that are no policy
+
+    def record_file(self) -> str:
+        return self.on_platform("verdict.json")
+
+    def record(self) -> Verdict | None:
+        return self.known(self.record_file(), Verdict)
 
     def parts(self) -> dict[str, str]:
-        _, manifest = self.snapshot()
+        _, manifest = _snapshot_of(self)
         policy = self.policy()
         parts = {"outputs": self.run().outputs, "expected outputs": manifest.outputs, **policy.parts}
         if policy.comparators:
             parts["inputs"] = manifest.inputs
         return parts
 
-    def record(self) -> Verdict | None:
-        return records.read(self.place / "verdict.json", Verdict)
-
     def words(self, part: str, old: str | None, new: str | None) -> str:
-        if part in ("outputs", "expected outputs", "inputs"):
+        if part in self.of_data:
             return f"new {part}"
         return super().words(part, old, new)
 
@@ -510,7 +368,7 @@ class Validate(Stage):
         return Failure(Status(verdict.status), "\n".join(lines))
 
     def make(self, parts: dict[str, str]) -> Verdict:
-        snapshot, manifest = self.snapshot()
+        snapshot, manifest = _snapshot_of(self)
         request = {
             "arguments": msgspec.to_builtins(manifest.arguments),
             "policy": msgspec.to_builtins(self.policy()),
@@ -525,18 +383,18 @@ class Validate(Stage):
     def keep(self, made: Verdict) -> None:
         if made.status != Status.PASSED.value:
             made.failed_dir = str(self._keep_failed_run())
-        records.write(self.place / "verdict.json", made)
+        records.write(self.record_file(), made)
         if made.failed_dir:
             records.write(Path(made.failed_dir) / "verdict.json", made)
 
     def _keep_failed_run(self) -> Path:
         """Inputs, expected and actual outputs of the run, in a folder of their own; the oldest of many goes away."""
-        snapshot, _ = self.snapshot()
+        snapshot, _ = _snapshot_of(self)
         parent = self.folder / "failed"
         parent.mkdir(parents=True, exist_ok=True)
         for old in sorted(p for p in parent.iterdir() if p.is_dir())[: -_KEPT_FAILURES + 1]:
             shutil.rmtree(old, ignore_errors=True)
-        place = parent / datetime.now().strftime("%Y%m%d_%H%M%S_%f")[:-3]
+        place = parent / _moment()
         layout.copy_files(snapshot / "in", place / "data" / "in")
         layout.copy_files(snapshot / "out", place / "data" / "out")
         shutil.copyfile(snapshot / layout.MANIFEST, place / "data" / layout.MANIFEST)
@@ -551,14 +409,17 @@ class Capture(Stage):
     reads = ("inspection", "build", "run", "verdict")
     makes = ("snapshot",)
 
+    def record_file(self) -> str:
+        return self.in_case(f"data/{layout.MANIFEST}")
+
+    def record(self) -> Manifest | None:
+        return self.manifest("data")
+
     def parts(self) -> dict[str, str]:
         return self.contract().parts
 
-    def record(self) -> Manifest | None:
-        return layout.read_manifest(self.folder / "data")
-
-    def altered(self, record: Manifest) -> str | None:
-        return None  # `golden` refuses a damaged snapshot before this stage is reached
+    def altered(self, record: Manifest) -> Iterator[str]:
+        return iter(())  # `golden` refuses a damaged snapshot before this stage is reached
 
     def make(self, parts: dict[str, str]) -> tuple[Path, Manifest]:
         validate = Validate(self.project, self.case, self.platform)
@@ -567,14 +428,14 @@ class Capture(Stage):
         if reason is not None or verdict is None or verdict.status != Status.PASSED.value:
             said = reason or (verdict.status if verdict else "never made")
             raise Failure(Status.STALE, f"not proved by a passing run ({said}): run doit replay:{self.label}")
-        folder, manifest = self.snapshot()
-        manifest.proof = Proof(
+        folder, manifest = _snapshot_of(self)
+        proof = Proof(
             platform=self.platform,
             build=self.build().binary,
             run=self.run().outputs,
             policy=self.policy().parts,
         )
-        return folder, manifest
+        return folder, msgspec.structs.replace(manifest, proof=proof)
 
     def keep(self, made: tuple[Path, Manifest]) -> None:
         folder, manifest = made
@@ -583,15 +444,20 @@ class Capture(Stage):
 
 
 STAGES: tuple[type[Stage], ...] = (Inspect, Golden, Compile, Execute, Validate, Capture)
-T = TypeVar("T", bound=msgspec.Struct)
-PER_CASE = ("inspect", "golden")  # the stages that exist once a case, whatever its platforms
 
 
-def _needed(path: Path, kind: type[T], command: str) -> T:
-    record = records.read(path, kind)
-    if record is None:
-        raise Failure(Status.STALE, f"{path} is missing or damaged: run {command}")
-    return record
+def _snapshot_of(stage: Stage) -> tuple[Path, Manifest]:
+    """The snapshot of the current contract, pending or published. Raises `Failure` if there is none."""
+    found = Golden(stage.project, stage.case, stage.platform).current()
+    if found is None:
+        raise Failure(Status.STALE, f"no snapshot of the current contract: run doit golden:{stage.case.name}")
+    return found
+
+
+def _interpreter() -> str:
+    """What the normal form and the meaning of sources depend on."""
+    optimized = f" -{'O' * sys.flags.optimize}" if sys.flags.optimize else ""
+    return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}{optimized}"
 
 
 def _empty(folder: Path) -> Path:
@@ -600,11 +466,6 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
-def _importance(part: str) -> tuple[bool, str]:
-    """What a reader wants to hear first: a short value that changed, before a digest of something larger."""
-    return (not part.startswith(("tile ", "argument ", "scalar ", "seed")), part)
-
-
-def python_or_bytes(path: str) -> str:
-    """A Python file's digest in normal form, any other file's by its bytes. Raises `OSError`."""
-    return of_python_file(path) if path.endswith(".py") else digest.of_file(path)
+def _moment() -> str:
+    """Now, as the name of a folder that sorts after all earlier ones."""
+    return datetime.now().strftime("%Y%m%d_%H%M%S_%f")[:-3]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -17,12 +17,12 @@ import msgspec
 from golden_tasks import stages
 from golden_tasks.backends import backend_for
 from golden_tasks.case import Case
-from golden_tasks.fingerprint.imports import import_from_source, module_from_file
-from golden_tasks.fingerprint.walk import is_local
+from golden_tasks.fingerprint.imports import absent_modules, import_from_source, module_from_file
+from golden_tasks.fingerprint.local import is_local, on_disk, shown
 from golden_tasks.fingerprint.watch import watching
 from golden_tasks.graph.building import compile as compile
 from golden_tasks.inspection import contract_of, policy_of, program_of
-from golden_tasks.records import Argument, Build, Contract, Policy, Program
+from golden_tasks.records import Argument, Build, Policy, Program
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import tensors
 from golden_tasks.specs import InitialValueError, Spec, arguments_of
@@ -32,26 +32,31 @@ from golden_tasks.validation.judge import check_policy
 
 def inspect(request: dict[str, Any]) -> dict[str, Any]:
     """Imports a kernel file and describes one of its cases: contract, policy, and a program for each platform."""
-    root = Path.cwd()
+    root, where, before = Path.cwd(), dict[str, str](), set(sys.modules)
     with watching(root) as watch:
         case = _load(request["file"], request["case"])
         specs = _specs(case)
-        contract = _contract(case, specs)
-        policy = _policy(case)
+        contract = contract_of(case.name, specs, case.golden, case.seed, root, where)
+        policy = policy_of(case.rtol, case.atol, case.compare_fn, root, where)
         outputs = [a.name for a in contract.arguments if a.is_output]
         if not outputs:
             raise Failure(Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True")
         check_policy(case.rtol, case.atol, case.compare_fn, outputs)
-        programs = {platform: _describe(case, platform) for platform in request["platforms"]}
+        programs = {platform: _describe(case, platform, where) for platform in request["platforms"]}
+    absent = {shown(file, root) for file in absent_modules(_modules(), before)}
     return {
         "contract": msgspec.to_builtins(contract),
         "policy": msgspec.to_builtins(policy),
         "programs": msgspec.to_builtins(programs),
         "timeout": case.timeout,
         "memory": case.memory,
-        "modules": sorted({*_modules(root, request["file"]), *_whole_files([contract, policy, *programs.values()])}),
+        "modules": sorted({*_files(root), *watch.code, *where.values()} - {request["file"]}),
+        "where": where,
         "files": sorted(watch.files),
-        "environment": watch.variables,
+        "environment": {"PYTHONPATH": os.environ.get("PYTHONPATH"), **watch.variables},
+        "absent": sorted(absent | watch.absent),
+        "folders": watch.folders,
+        "unseen": sorted(watch.unseen),
     }
 
 
@@ -61,8 +66,9 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
     environment = dict(os.environ)
     case = _load(request["file"], request["case"])
     specs = _specs(case)
-    before = _modules(root, request["file"])
-    _same(request["parts"], _contract(case, specs).parts, case)
+    before = _files(root)
+    contract = contract_of(case.name, specs, case.golden, case.seed, root)
+    _same(request["parts"], contract.parts, case)
     with watching(root, environment) as watch:
         stages.seed_everything(case.seed)
         try:
@@ -74,14 +80,17 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "files_made": msgspec.to_builtins(files),
         "origin": tensors.origin(),
-        "files": sorted({*watch.files, *_modules(root, request["file"])} - set(before)),
+        "files": sorted(watch.files | ((watch.code | _files(root)) - before)),
         "environment": watch.variables,
+        "absent": sorted(watch.absent),
+        "folders": watch.folders,
+        "unseen": sorted(watch.unseen),
     }
 
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:
     """Runs a build on a snapshot's inputs and saves the outputs below `place`."""
-    import_from_source(Path.cwd())
+    import_from_source()
     build = msgspec.convert(request["build"], Build)
     arguments = build.arguments
     inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
@@ -98,7 +107,8 @@ def validate(request: dict[str, Any]) -> dict[str, Any]:
     comparators, inputs = {}, {}
     if policy.comparators:
         case = _load(request["file"], request["case"])
-        _same(policy.parts, _policy(case).parts, case)
+        now = policy_of(case.rtol, case.atol, case.compare_fn, Path.cwd())
+        _same(policy.parts, now.parts, case)
         comparators = case.compare_fn
         inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
     outputs = tensors.load_outputs(Path(request["run"]), arguments)
@@ -113,7 +123,7 @@ def _load(file: str, name: str) -> Case:
     sys.argv = [file]
     sys.path.insert(0, str(path.parent))
     stages.seed_everything(0)  # a module-level random constant is the same in every child
-    import_from_source(Path.cwd())
+    import_from_source()
     try:
         module_from_file(path.stem, path)
     except SystemExit as ended:
@@ -139,18 +149,10 @@ def _specs(case: Case) -> list[Spec]:
     return list(specs)
 
 
-def _contract(case: Case, specs: list[Spec]) -> Contract:
-    return contract_of(case.name, specs, case.golden, case.seed, Path.cwd())
-
-
-def _policy(case: Case) -> Policy:
-    return policy_of(case.rtol, case.atol, case.compare_fn, Path.cwd())
-
-
-def _describe(case: Case, platform: str) -> Program:
+def _describe(case: Case, platform: str, where: dict[str, str]) -> Program:
     try:
         backend = backend_for(platform)
-        return program_of(backend, case.program(platform), platform, case.tiles, {}, Path.cwd())
+        return program_of(backend, case.program(platform), platform, case.tiles, {}, Path.cwd(), where)
     except Failure as failure:
         if failure.status is not Status.SKIPPED:
             raise
@@ -168,17 +170,11 @@ def _same(wanted: dict[str, str], now: dict[str, str], case: Case) -> None:
         )
 
 
-def _whole_files(described: Sequence[Contract | Policy | Program]) -> set[str]:
-    """The files that count whole, though they may not be imported yet."""
-    found = {part.partition("all of ")[2] for record in described for part in record.parts if "all of " in part}
-    return {file for file in found if Path(file).is_file()}
+def _modules() -> list[ModuleType]:
+    """The project's own modules that are imported from a file."""
+    return [module for module in sys.modules.values() if is_local(getattr(module, "__file__", None))]
 
 
-def _modules(root: Path, file: str) -> list[str]:
-    """The project's own modules that are imported, beside the kernel file itself."""
-    files = {
-        os.path.relpath(str(module.__file__), root)
-        for module in list(sys.modules.values())
-        if is_local(getattr(module, "__file__", None), root)
-    }
-    return sorted(files - {file})
+def _files(root: Path) -> set[str]:
+    """The files of the project's own modules that are imported, the kernel file's too."""
+    return {shown(on_disk(str(module.__file__)), root) for module in _modules()}

@@ -26,7 +26,10 @@ from golden_tasks.results import Failure, Status
 _TAIL_LINES = 15
 _TAIL_COLUMNS = 300
 _TAIL_BYTES = 2**15
-_SANITIZER = re.compile(r"==\d+==ERROR: ")
+_FATAL = "Fatal Python error: "
+_SANITIZER = re.compile(
+    r"==\d+==ERROR: (?P<address>.+?)(?: at pc .*| \(pc .*)?$|(?P<undefined>.+:\d+: runtime error: .+)$"
+)
 _LONGEST_WAIT = 0.1  # seconds
 _LONGEST_LOG = 8 * 2**20  # bytes
 _KEPT_ENDS = 2**20  # bytes at each end of a log that has grown too long
@@ -35,11 +38,15 @@ _SCRIPTS_ONLY = ("GOLDEN_SAVE_DATA", "GOLDEN_DATA", "GOLDEN_RUNTIME_DIR")
 
 
 class ChildError(Exception):
-    """The user's code raised in the child: the exception in one line, and its traceback from that code on."""
+    """The user's code raised in the child: the exception in one line, and its traceback from that code on.
 
-    def __init__(self, raised: str, traceback_text: str) -> None:
+    `where` is the project's own line that raised it, as `file:line`; empty if none did.
+    """
+
+    def __init__(self, raised: str, where: str, traceback_text: str) -> None:
         super().__init__(raised)
         self.raised = raised
+        self.where = where
         self.traceback_text = traceback_text
 
 
@@ -75,19 +82,22 @@ def call(
     try:
         returncode = _returncode(_Fresh(order) if environment else _Forked(order), timeout, log)
         if returncode is None:
-            raise Failure(Status.TIMEOUT, f"still running after {timeout:g} s, and was ended; log: {log}{_tail(log)}")
+            more = "Case(timeout=...) or Project(timeout=...) allows more"
+            ended = f"still running after {timeout:g} s, and was ended ({more})"
+            raise Failure(Status.TIMEOUT, "\n".join([f"{ended}; log: {log}", *_tail(log)]))
         try:
             answer = json.loads(result_file.read_bytes())
         except (OSError, ValueError):
             if not shutil.disk_usage(log.parent).free:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(result_file)) from None
-            raise Failure(Status.CRASHED, f"{_ending(returncode, memory)}; log: {log}{_tail(log)}") from None
+            ended, *rest = _found_by_sanitizer(log) or [_ending(returncode, memory), *_tail(log)]
+            raise Failure(Status.CRASHED, "\n".join([f"{ended}; log: {log}", *rest])) from None
     finally:
         result_file.unlink(missing_ok=True)
     if "failure" in answer:
         raise Failure(Status(answer["failure"]), answer["message"])
     if "raised" in answer:
-        raise ChildError(answer["raised"], answer["traceback"])
+        raise ChildError(answer["raised"], answer["where"], answer["traceback"])
     result: dict[str, Any] = answer["result"]
     return result
 
@@ -285,21 +295,33 @@ def _shorten(log: Path) -> None:
             file.write(b"\n... left out: the log has grown too long ...\n" + end)
 
 
-def _tail(log: Path) -> str:
-    """The last lines of a log, for a message, or the first ones of a sanitizer's report in it."""
+def _tail(log: Path) -> list[str]:
+    """The last lines of a log, for a message."""
+    return _lines(log)[-_TAIL_LINES:]
+
+
+def _found_by_sanitizer(log: Path) -> list[str]:
+    """What a sanitizer found, in one line, and the first lines of its report; nothing if there is none in the log."""
+    lines = _lines(log)
+    for number, line in enumerate(lines):
+        found = _SANITIZER.match(line)
+        if found:
+            return [found["address"] or found["undefined"], *lines[number + 1 :][:_TAIL_LINES]]
+    return []
+
+
+def _lines(log: Path) -> list[str]:
+    """The lines at the end of a log that are about the user's code, as they can be printed."""
     with contextlib.suppress(OSError), log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
         text = "".join(c if c.isprintable() or c in "\t\n" else "?" for c in file.read().decode(errors="replace"))
-        lines = [line[:_TAIL_COLUMNS] for line in text.splitlines() if not _is_plumbing(line)]
-        report = next((i for i, line in enumerate(lines) if _SANITIZER.match(line)), len(lines) - _TAIL_LINES)
-        shown = lines[max(0, report) :][:_TAIL_LINES]
-        if shown:
-            return "\n" + "\n".join(shown)
-    return ""
+        lines = [line.partition(_FATAL)[0][:_TAIL_COLUMNS] for line in text.splitlines()]
+        return [line for line in lines if not _is_plumbing(line)]
+    return []
 
 
 def _is_plumbing(line: str) -> bool:
     """Whether a line of a fatal error's report is about the harness, not about the user's code."""
     inside = line.startswith("  File ") and (_HARNESS in line or '"<frozen' in line)
-    report = ("Fatal Python error: ", "Extension modules: ", "Current thread 0x", "Thread 0x")
+    report = ("Extension modules: ", "Current thread 0x", "Thread 0x")
     return inside or line.startswith(report) or not line.strip()

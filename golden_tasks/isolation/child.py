@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from golden_tasks.fingerprint.local import is_local
+from golden_tasks.fingerprint.local import shown as shown_path
 from golden_tasks.isolation.processes import WHERE, end_with_parent
 from golden_tasks.results import Failure, Status
 
@@ -22,6 +24,7 @@ _LONGEST_TEXT = 4000  # characters of a message
 _ALLOCATION_FAILED = (
     "MemoryError",
     "bad_alloc",
+    "out of memory allocating",
     "can't allocate memory",
     "not enough memory",
     "Cannot allocate memory",
@@ -37,7 +40,8 @@ def serve(order: dict[str, Any]) -> None:
     os.dup2(log, 2)
     os.close(log)
     _print_by_lines()
-    faulthandler.enable(2)
+    if "ASAN_OPTIONS" not in os.environ:  # the address sanitizer tells more, and of the fault itself
+        faulthandler.enable(2)
     faulthandler.register(WHERE, 2)
     os.chdir(order["folder"])
     status = 0
@@ -64,11 +68,13 @@ def _answer(function: str, request: dict[str, Any], memory: int | None) -> bytes
         raised = traceback.format_exception_only(type(error), error)[-1].strip()
         said = error.message if isinstance(error, Failure) else raised
         if memory is not None and any(words in raised for words in _ALLOCATION_FAILED):
-            said = f"needed more than its limit of {memory / 2**20:.0f} MiB: {said}"
+            more = "Case(memory=...) or Project(memory=...) allows more"
+            said = f"needed more than its limit of {memory / 2**20:.0f} MiB ({more}): {said}"
             return _encoded({"failure": Status.OUT_OF_MEMORY.value, "message": _shown(said)})
         if isinstance(error, Failure):
             return _encoded({"failure": error.status.value, "message": _shown(said)})
-        return _encoded({"raised": _shown(said), "traceback": _shown(_user_traceback(error))})
+        traceback_text = _shown(_user_traceback(error))
+        return _encoded({"raised": _shown(said), "where": _where(error), "traceback": traceback_text})
 
 
 def _encoded(answer: dict[str, Any]) -> bytes:
@@ -108,6 +114,18 @@ def _user_traceback(error: BaseException) -> str:
     entries = traceback.extract_tb(error.__traceback__)
     shown = [e for e in entries if not e.filename.startswith((_HARNESS, "<frozen"))]
     return "".join(traceback.format_list(shown) + traceback.format_exception_only(type(error), error))
+
+
+def _where(error: BaseException) -> str:
+    """The innermost line of the project's own files that an exception came through; empty if there is none."""
+    root = Path.cwd()
+    lines = [(entry.filename, entry.lineno) for entry in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        lines.append((error.filename or "", error.lineno))
+    for file, line in reversed(lines):
+        if is_local(file):
+            return f"{shown_path(file, root)}:{line}"
+    return ""
 
 
 def _print_by_lines() -> None:

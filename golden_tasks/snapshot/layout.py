@@ -32,10 +32,10 @@ def missing(folder: Path, arguments: Iterable[Argument]) -> list[str]:
     return [str(folder / name) for name in needed if not (folder / name).is_file()]
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """A snapshot's manifest; None if it has none, or one that was edited or damaged."""
-    manifest = records.read(folder / MANIFEST, Manifest)
-    if manifest is None or manifest.check != _check(msgspec.json.decode((folder / MANIFEST).read_bytes())):
+def read_manifest(path: str | Path) -> Manifest | None:
+    """A snapshot's manifest; None if there is none in the file, or one that was edited or damaged."""
+    manifest = records.read(path, Manifest)
+    if manifest is None or manifest.check != _check(msgspec.json.decode(Path(path).read_bytes())):
         return None
     return manifest
 

@@ -36,6 +36,8 @@ class Comparison:
     elements: int
     mismatches: int = 0
     worst: float = 0.0
+    actual_nans: int = 0
+    expected_nans: int = 0
     worst_mismatch: Mismatch | None = None
     first: list[Mismatch] = field(default_factory=list)
 
@@ -56,6 +58,9 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, rtol: float, atol: flo
         if count == 0:
             continue
         found.mismatches += count
+        if not exact:
+            found.actual_nans += int(_wide(a).isnan().sum())
+            found.expected_nans += int(_wide(e).isnan().sum())
         for at in judged.bad.nonzero().flatten()[: _SHOWN - len(found.first)].tolist():
             found.first.append(_mismatch(actual, expected, start, at, judged))
         candidate = _mismatch(actual, expected, start, int(judged.rank.argmax()), judged)

@@ -110,24 +110,32 @@ def comparator_label(comparator: Comparator | None) -> str:
 
 
 def wording(found: Comparison, rtol: float, atol: float) -> str:
-    """What a failed comparison says to the user: how many, the first ones, the worst one."""
-    lines = [f"{found.mismatches} of {found.elements} elements differ (rtol={rtol:g}, atol={atol:g})"]
+    """What a failed comparison says to the user: how many, the first ones, the worst one.
+
+    Integers and bools have no tolerance, and any two bools that differ are as far apart.
+    """
+    worst = found.worst_mismatch
+    exact = worst is not None and isinstance(worst.expected, int)
+    tolerances = "" if exact else f" (rtol={rtol:g}, atol={atol:g})"
+    nans = f"; {found.actual_nans} got nan" if found.actual_nans else ""
+    nans += f"; {found.expected_nans} expected nan, which nothing equals" if found.expected_nans else ""
+    lines = [f"{found.mismatches} of {found.elements} elements differ{tolerances}{nans}"]
     lines += [_line(m) for m in found.first]
     hidden = found.mismatches - len(found.first)
     if hidden > 0:
         lines.append(f"... and {hidden} more")
-    if found.worst_mismatch is not None and found.mismatches > 1:
-        lines.append(f"worst: {_line(found.worst_mismatch)}")
+    if worst is not None and found.mismatches > 1 and not isinstance(worst.expected, bool):
+        lines.append(f"worst: {_line(worst)}")
     return "\n".join(lines)
 
 
 def _line(mismatch: Mismatch) -> str:
     index = ", ".join(map(str, mismatch.index))
+    values = f"[{index}] expected {_number(mismatch.expected)}, got {_number(mismatch.actual)}"
+    if isinstance(mismatch.expected, int) or math.isnan(mismatch.difference):
+        return values
     allowed = f" (allowed {mismatch.allowed:.3g})" if math.isfinite(mismatch.difference) and mismatch.allowed else ""
-    return (
-        f"[{index}] expected {_number(mismatch.expected)}, got {_number(mismatch.actual)}, "
-        f"off by {mismatch.difference:.3g}{allowed}"
-    )
+    return f"{values}, off by {mismatch.difference:.3g}{allowed}"
 
 
 def _number(value: object) -> str:

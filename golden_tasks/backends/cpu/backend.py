@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import os
 import re
@@ -14,8 +16,8 @@ from typing import Any
 import msgspec
 
 from golden_tasks import digest, records
-from golden_tasks.backends import DigestFile, shown
-from golden_tasks.backends.cpu import compiler, orchestration, runtime_dir
+from golden_tasks.backends import DigestFile, Read, arguments_as_parts, shown, unremembered
+from golden_tasks.backends.cpu import compiler, dependencies, orchestration, runtime_dir, source
 from golden_tasks.backends.cpu.kernel import SANITIZERS, CppKernel, words
 from golden_tasks.records import Argument, Build, Program
 from golden_tasks.results import Failure, Status
@@ -51,7 +53,7 @@ class CpuBackend:
                 f"{program.function!r} is no name of a C++ function: name it by CppKernel(..., function=...)",
             )
         sanitize = _sanitizers(options.get("sanitize", program.sanitize))
-        source = shown(program.source)
+        path = shown(program.source)
         defines = {name: _macro(name, value) for name, value in {**program.defines, **tiles}.items()}
         clash = [name for name in defines if name in program.function.split("::")]
         if clash:
@@ -65,7 +67,7 @@ class CpuBackend:
             "sanitize": ",".join(sanitize),
         }
         plan = {
-            "source": source,
+            "source": path,
             "function": program.function,
             "defines": defines,
             "flags": flags,
@@ -73,47 +75,52 @@ class CpuBackend:
             "sanitize": list(sanitize),
         }
         name = program.function
-        return Program(platform=platform, backend=self.name, name=name, plan=plan, sources=[source], parts=parts)
+        return Program(platform=platform, backend=self.name, name=name, plan=plan, sources=[path], parts=parts)
 
     def reaches(self, program: Any) -> Mapping[str, object]:
         return {}
 
-    def parts(self, program: Program, arguments: Sequence[Argument], digest_file: DigestFile) -> dict[str, str]:
+    def parts(self, program: Program, arguments: Sequence[Argument], read: Read) -> dict[str, str]:
         parts = dict(program.parts)
-        for source in program.sources:
+        for path in program.sources:
             try:
-                parts[f"source {Path(source).name}"] = digest_file(source)
+                parts[f"source {Path(path).name}"] = read("text", path, source.digest_text)
             except OSError as error:
                 mend = "CppKernel(...) names it from its kernel file's folder"
-                raise Failure(Status.COMPILE_ERROR, f"{source}: {error.strerror}; {mend}") from None
-        parts["arguments"] = ", ".join(f"{a.name}: {a}" for a in arguments)
+                raise Failure(Status.COMPILE_ERROR, f"{path}: {error.strerror}; {mend}") from None
         generated = orchestration.generate(program.plan["function"], Path(program.plan["source"]).name, arguments)
-        headers = [header.read_text() for header in runtime_dir.HEADERS]
-        parts["orchestration"] = digest.of_text("\0".join([generated, *headers]))
-        command = compiler.find()
-        if command is not None:
-            parts["compiler"] = _compiler(command, digest_file)
-        return parts
+        parts["orchestration"] = digest.of_text("\0".join([generated, *_headers()]))
+        with contextlib.suppress(Failure):
+            parts |= self.toolchain(lambda path: read("bytes", path, digest.of_file))
+        return {**parts, **arguments_as_parts(arguments)}
+
+    def toolchain(self, digest_file: DigestFile) -> dict[str, str]:
+        command = compiler.require()
+        found = {f"compiler {path}": digest_file(path) for path in compiler.binaries(command)}
+        return {"compiler": " ".join(command), **found}
+
+    def content(self, path: str, was: str, read: Read) -> str:
+        return dependencies.content(path, was, read)
 
     def compile(self, program: Program, arguments: Sequence[Argument], work_dir: Path) -> Build:
-        made_from = self.parts(program, arguments, digest.of_file)
+        made_from = self.parts(program, arguments, unremembered)
         command = compiler.require()
         plan = program.plan
         work_dir = Path(os.path.abspath(work_dir))
         root, copies = runtime_dir.lay_out(work_dir, command, program, arguments)
-        source = Path(plan["source"]).resolve()
-        if digest.of_file(copies[source]) != made_from[f"source {source.name}"]:
+        kernel = Path(plan["source"]).resolve()
+        if source.digest_text(str(copies[kernel])) != made_from[f"source {kernel.name}"]:
             raise Failure(Status.STALE, f"{plan['source']} was edited while it was compiled: run again")
         read = runtime_dir.link(work_dir, command, plan, arguments, root)
         originals = {copy: path for path, copy in copies.items()}
-        for unread in originals.keys() - read - {copies[source]}:
+        for unread in originals.keys() - read - {copies[kernel]}:
             unread.unlink()  # a flag's absolute path led the compiler to the original
         own = work_dir / "orchestration"
-        found = {originals.get(path, path): digest.of_file(path) for path in read if path.parent != own}
-        found.pop(source, None)
+        texts = {kernel, *(originals.get(path, path) for path in read if path.parent != own)}
         build = Build(
             made_from=made_from,
-            found={shown(path): content for path, content in found.items()},
+            found={shown(path): content for path, content in dependencies.found(command, plan, kernel, texts).items()},
+            environment=dependencies.environment(),
             platform=program.platform,
             backend=self.name,
             binary="",
@@ -139,7 +146,8 @@ class CpuBackend:
         runtime_dir.link(work_dir, command, build.plan, build.arguments, work_dir / "kernels")
         if runtime_dir.sources(work_dir) != before:
             raise Failure(Status.STALE, f"{work_dir} was edited while it was compiled: run again")
-        made_from = {**build.made_from, "compiler": _compiler(command, digest.of_file)}
+        kept = {part: was for part, was in build.made_from.items() if not part.startswith("compiler")}
+        made_from = {**kept, **self.toolchain(digest.of_file)}
         if before != build.sources:
             made_from["hand edit"] = digest.of_parts(
                 before
@@ -197,8 +205,10 @@ def _macro(name: str, value: object) -> str:
     )
 
 
-def _compiler(command: Sequence[str], digest_file: DigestFile) -> str:
-    return " ".join([*command, *(digest_file(path) for path in compiler.binaries(command))])
+@functools.cache
+def _headers() -> list[str]:
+    """The texts of the headers that generated code includes."""
+    return [header.read_text() for header in runtime_dir.HEADERS]
 
 
 def _record(work_dir: Path, command: Sequence[str], build: Build) -> Build:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import platform
@@ -9,7 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from golden_tasks.environment import cxx
@@ -77,6 +78,30 @@ def identity(command: Sequence[str]) -> str:
     return lines[0].strip() if lines else command[0]
 
 
+@functools.cache
+def _system_folders(command: tuple[str, ...]) -> tuple[Path, ...]:
+    environment = {name: value for name, value in os.environ.items() if name not in ("CPATH", "CPLUS_INCLUDE_PATH")}
+    said = _ask(command, "-E", "-v", "-x", "c++", os.devnull, env={**environment, "LC_ALL": "C"})
+    listed = re.search(r"^#include <\.\.\.>.*?\n(.*?)^End of search list", said, re.MULTILINE | re.DOTALL)
+    folders = [line.partition(" (")[0].strip() for line in listed[1].splitlines()] if listed else []
+    return tuple(Path(os.path.normpath(folder)) for folder in folders if "/local/" not in folder)
+
+
+def system_folders(command: Sequence[str]) -> tuple[Path, ...]:
+    """The folders of headers that the identity of a compiler stands for; empty if it does not tell."""
+    return _system_folders(tuple(command))
+
+
+def library(command: Sequence[str], flags: Sequence[str], name: str) -> Path | None:
+    """Where a compiler finds the library of `-lNAME`; None if it does not."""
+    folders = [flag for flag in flags if flag.startswith("-L")]
+    for file in (f"lib{name}.so", f"lib{name}.a"):
+        found = Path(_ask(command, *folders, f"-print-file-name={file}").strip())
+        if found.is_absolute() and found.exists():
+            return found
+    return None
+
+
 def address_sanitizer(command: Sequence[str]) -> str | None:
     """The path of the address sanitizer's shared library; None if the compiler has none."""
     return _library(command, "asan") if _is_clang(command) else _path(command, "libasan.so")
@@ -136,9 +161,12 @@ def _path(command: Sequence[str], library: str) -> str | None:
     return str(path) if path.is_absolute() and path.exists() else None
 
 
-def _ask(command: Sequence[str], question: str) -> str:
+def _ask(command: Sequence[str], *question: str, env: Mapping[str, str] | None = None) -> str:
+    """All that a compiler says to a question; nothing if it cannot be asked."""
     try:
-        call = subprocess.run([*command, question], capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+        call = subprocess.run(
+            [*command, *question], capture_output=True, encoding="utf-8", errors="replace", timeout=60, env=env
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return call.stdout
+    return call.stdout + call.stderr

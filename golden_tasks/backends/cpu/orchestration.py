@@ -44,7 +44,23 @@ _WORDS_OF_CPP = """
 """
 RESERVED = frozenset(_WORDS_OF_CPP.split())
 _ROLES = {"in": "input", "out": "output", "inout": "inout"}
-_CHECK = re.compile(r'^static_assert\(.*?, (".*")\);$')
+_CHECK = re.compile(
+    r'static_assert\(Signature<KERNEL>::(?:template )?(?P<asks>\w+)(?:<\d+, (?P<position>\d+),)?.*?, (?P<says>".*")\);'
+)
+_TILE = re.compile(r"^#define (\w+) (.*)", re.MULTILINE)
+_AT = r"^(?P<file>.+?):(?P<line>\d+):(?:\d+:)?"
+_ERROR = re.compile(rf"{_AT} (?:fatal )?error: (?P<text>.*)\n?", re.MULTILINE)
+_EXPANDED = re.compile(rf"{_AT} note: .*(?:in expansion of|expanded from) macro .*\n?", re.MULTILINE)
+_REQUIRED = re.compile(rf"(?!orchestration/){_AT} .*(?:required from|requested here).*", re.MULTILINE)
+_INCLUDED = re.compile(r"^In file included from orchestration/.*(?:\n +from .*)*\n", re.MULTILINE)
+_SIGNATURE = re.compile(r"Check\d+<[^<>]*? \(\*\)\((.*)\)(?: noexcept)?>'")
+_STORED = re.compile(r"gt::detail::Small<[^,<>]*, (\d+, \d+), \w+>")
+_STORED_TYPES = {
+    "8, 7": "gt::bfloat16",
+    "5, 10": "gt::float16",
+    "4, 3": "gt::float8_e4m3fn",
+    "5, 2": "gt::float8_e5m2",
+}
 
 
 def cpp_type(argument: Argument) -> str:
@@ -69,17 +85,66 @@ def declaration(function: str, arguments: Sequence[Argument]) -> str:
     return f"void {function}({', '.join(t + n for t, n in zip(types, names, strict=True))})"
 
 
-def complaints(generated: str, said: str) -> list[str]:
-    """What the checks in generated code say in a compiler's output, without the compiler's words around it.
+def complaints(entry: str, generated: str, said: str) -> list[str]:
+    """What the checks in generated code, the file `entry`, say in a compiler's output, with what the kernel takes.
 
-    Nothing if the compiler stumbled over something else before, a syntax error in the kernel say.
+    Nothing if the compiler stumbled over something else before, a syntax error say. But over wrong parameters it has
+    stumbled in the kernel's body too.
     """
-    errors = re.findall(r"^(?:(orchestration)/[^/]*?:(\d+)|.*?):.*?error: ", said, re.MULTILINE)
-    if not errors or not errors[0][0]:
-        return []
-    lines = dict(enumerate(generated.splitlines(), start=1))
-    checks = [_CHECK.match(lines.get(int(number), "")) for place, number in errors if place]
-    return [ast.literal_eval(check[1]) for check in checks if check]
+    errors = list(_ERROR.finditer(said))
+    failed = [_CHECK.search(_line(entry, generated, error)) for error in errors]
+    # g++ says "FILE: In function ..." first; where it does not, it may be a parameter's type that it could not read.
+    in_body = errors and (": In " in said[: errors[0].start()] or "required from here" not in said)
+    found = [check for check in failed if check and (failed[0] or (in_body and check["asks"] in ("counts", "takes")))]
+    signature = _SIGNATURE.search(said)
+    return [_complaint(check, _parameters(signature[1]) if signature else None) for check in found]
+
+
+def tile_complaint(entry: str, generated: str, said: str) -> str:
+    """What is wrong if a compiler's first error lies in a tile parameter's value: which, its value, where it is used.
+
+    Empty if the error lies elsewhere.
+    """
+    error = _ERROR.search(said)
+    if error is None:
+        return ""
+    after = _up_to_next_error(said, error)
+    expanded = list(_EXPANDED.finditer(after))
+    for at in (error, *expanded):
+        tile = _TILE.match(_line(entry, generated, at))
+        if tile and expanded:  # g++ calls the value an error and notes its use, clang++ the other way about
+            use, rest = (expanded[0], after[expanded[0].end() :]) if at is error else (error, after)
+            line_and_mark = re.match("(?: .*\n?)*", rest)
+            said_of_it = f"{use['file']}:{use['line']}: tile parameter {tile[1]} is {tile[2]}: {error['text']}"
+            return f"{said_of_it}\n{line_and_mark[0] if line_and_mark else ''}".rstrip()
+    return ""
+
+
+def first_error(said: str) -> str:
+    """A compiler's first error, in one line; empty if none has a place."""
+    error = _ERROR.search(said)
+    return error[0].rstrip() if error else ""
+
+
+def readable(entry: str, generated: str, said: str) -> str:
+    """A compiler's output without our checks, which say nothing true of a kernel that the compiler could not read.
+
+    Its first error names the tile parameters in its line that are no plain numbers. If that error lies in a header of
+    ours, the output begins with the kernel's line that led there.
+    """
+    said = _INCLUDED.sub("", said)
+    error = _ERROR.search(said)
+    if error is None:
+        return said
+    if error["file"].startswith("orchestration/"):
+        before = max(0, said.rfind("In instantiation of", 0, error.start()))
+        use = _REQUIRED.search(said, before, error.start()) or _REQUIRED.search(_up_to_next_error(said, error))
+        return f"{use['file']}:{use['line']}: error: {error['text']}\n{said}" if use else said
+    checks = re.search(rf"^{re.escape(entry)}:.*(?:struct .*::Check\d+<|error: static assertion)", said, re.MULTILINE)
+    end, line = error.end("text"), said[error.end() :].partition("\n")[0]
+    tiles = [f"{name} is {value}" for name, value in _TILE.findall(generated) if not value.isdigit()]
+    named = [tile for tile in tiles if re.search(rf"\b{tile.partition(' ')[0]}\b", line)]
+    return said[:end] + (f" ({', '.join(named)})" if named else "") + said[end : checks.start() if checks else None]
 
 
 def generate(
@@ -121,6 +186,7 @@ using Declared = decltype(declared<Only>(0));
 using Chosen = decltype(chosen<{", ".join(types)}>(0));
 using Kernel = std::conditional_t<std::is_same_v<Declared, Several>, Chosen, Declared>;
 
+// Templates, so that a compiler's message of a failed check names the kernel's type.
 {checks}
 
 template <class KERNEL>
@@ -157,11 +223,16 @@ def _checks(function: str, arguments: Sequence[Argument], types: Sequence[str]) 
         "is_chosen": f"kernel '{function}' is overloaded or a template, and none of them is what the specs ask for",
         "is_function": f"'{function}' is no function",
         "returns_void": f"kernel '{function}' must return void: its results are its output tensors",
-        f"counts<{number}>": f"kernel '{function}' must take {each}: {names}",
+        f"template counts<{number}>": f"kernel '{function}' must take {each}: {names}",
     }
     for position, (argument, cpp) in enumerate(zip(arguments, types, strict=True)):
-        checks[f"takes<{number}, {position}, {cpp}>()"] = _wanted(function, position, argument, cpp)
-    return [f"static_assert(Signature<Kernel>::{check}, {_literal(message)});" for check, message in checks.items()]
+        checks[f"template takes<{number}, {position}, {cpp}>()"] = _wanted(function, position, argument, cpp)
+    return [_check(number, *check) for number, check in enumerate(checks.items())]
+
+
+def _check(number: int, asks: str, message: str) -> str:
+    checked = f"static_assert(Signature<KERNEL>::{asks}, {_literal(message)});"
+    return f"template <class KERNEL> struct Check{number} {{ {checked} }}; template struct Check{number}<Kernel>;"
 
 
 def _wanted(function: str, position: int, argument: Argument, cpp: str) -> str:
@@ -170,6 +241,38 @@ def _wanted(function: str, position: int, argument: Argument, cpp: str) -> str:
         f"argument {position + 1} of kernel '{function}' must be {cpp}: "
         f"spec '{argument.name}' is {argument.dtype} {what}"
     )
+
+
+def _complaint(check: re.Match[str], taken: Sequence[str] | None) -> str:
+    """A failed check's message, with what the kernel takes instead, if that is known."""
+    says = str(ast.literal_eval(check["says"]))
+    if taken is None or check["asks"] not in ("counts", "takes"):
+        return says
+    return f"{says}; the kernel takes {taken[int(check['position'])] if check['position'] else len(taken)}"
+
+
+def _parameters(types: str) -> list[str]:
+    """The parameters of a function type as a compiler writes them, one by one and in the words that a kernel uses."""
+    types = re.sub(" (?=[*&])", "", _STORED.sub(lambda stored: _STORED_TYPES.get(stored[1], stored[0]), types))
+    found, depth = [""], 0
+    for character in types:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return [parameter.strip() for parameter in found if parameter]
+
+
+def _line(entry: str, generated: str, at: re.Match[str]) -> str:
+    """The line of generated code, the file `entry`, that a compiler speaks of; empty if it is another file's."""
+    number = int(at["line"]) if at["file"] == entry else 0
+    return dict(enumerate(generated.splitlines(), start=1)).get(number, "")
+
+
+def _up_to_next_error(said: str, error: re.Match[str]) -> str:
+    following = _ERROR.search(said, error.end())
+    return said[error.end() : following.start() if following else len(said)]
 
 
 def _unpack(position: int, argument: Argument, cpp: str) -> str:

@@ -79,7 +79,7 @@ def link(
     made = target.with_name(f"{target.name}.{os.getpid()}.new")
     report = made.with_name(f"{made.name}.d")
     where = [f"-ffile-prefix-map={work_dir.resolve()}=.", "-o", str(made.relative_to(work_dir))]
-    where += ["-MMD", "-MT", "x", "-MF", str(report.relative_to(work_dir))]
+    where += ["-MD", "-MT", "x", "-MF", str(report.relative_to(work_dir))]
     try:
         succeeded, said = compiler.call([*call_of(command, plan), *where], work_dir)
         if not succeeded:
@@ -152,15 +152,21 @@ def _own_headers(work_dir: Path, command: Sequence[str], plan: Mapping[str, Any]
 
 
 def _message(work_dir: Path, function: str, arguments: Sequence[Argument], said: str, place: Path) -> str:
-    """A failed call's output: if it is our own checks that failed, what they say and nothing else."""
+    """A failed call's output: if it is our own checks or a tile parameter that failed, that and nothing else."""
     generated = (work_dir / entry(function)).read_text(encoding="utf-8", errors="replace")
-    complaints = orchestration.complaints(generated, said)
+    complaints = orchestration.complaints(entry(function), generated, said)
+    said = _renamed(said, "orchestration/../kernels/", place)
     if not complaints:
-        return compiler.message(_renamed(said, "orchestration/../kernels/", place))
+        tile = orchestration.tile_complaint(entry(function), generated, said)
+        return tile or compiler.message(orchestration.readable(entry(function), generated, said))
     included = re.search(r'^#include "\.\./kernels/(.*)"$', generated, re.MULTILINE)
     source = shown(place / included[1]) if included else entry(function)
     wanted = orchestration.declaration(function, arguments)
-    return "\n".join([f"{source}: {complaints[0]}", *complaints[1:], f"the specs ask for\n    {wanted}"])
+    lines = [f"{source}: {complaints[0]}", *complaints[1:], "the specs ask for", f"    {wanted}"]
+    first = orchestration.first_error(said)
+    if not first.startswith("orchestration/"):
+        lines += ["the compiler's first error is", f"    {first}"]
+    return "\n".join(lines)
 
 
 def _renamed(said: str, prefix: str, place: Path) -> str:
