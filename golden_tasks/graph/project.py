@@ -116,12 +116,14 @@ class Project:
                 return failure.message
         return self._toolchains[platform]
 
-    def stages_after(self, stage: Stage) -> list[Stage]:
-        """The later stages of a stage's case that make something, on its platform if it has one."""
-        later = [kind.verb for kind in STAGES[STAGES.index(type(stage)) + 1 :] if kind.verb != "capture"]
-        platforms = stage.case.platforms if stage.verb in PER_CASE else (stage.platform,)
-        others = [other for other in self.stages.values() if other.case is stage.case and other.verb in later]
-        return [other for other in others if other.verb in PER_CASE or other.platform in platforms]
+    def made_with(self, stage: Stage) -> list[Stage]:
+        """The stages of a case that need what a stage makes, on its platform if it has one."""
+        needing = {verb for verb, needs in _NEEDS.items() if stage.verb in needs}
+        while more := {verb for verb, needs in _NEEDS.items() if needing & set(needs)} - needing:
+            needing |= more
+        needing -= {"capture"}  # which makes what golden has made, for all platforms
+        others = [other for other in self.stages.values() if other.case is stage.case and other.verb in needing]
+        return [other for other in others if stage.verb in PER_CASE or other.platform == stage.platform]
 
     def label(self, case: CaseRef, platform: str) -> str:
         """`K`, or `K@platform` away from the case's default platform."""

@@ -127,8 +127,8 @@ class Stage:
         file = self.record_file()
         if self.project.memory.look(file) is not None:
             return f"{file} is damaged"
-        later = self.project.stages_after(self)
-        return f"{file} is gone" if any(os.path.exists(stage.record_file()) for stage in later) else "never made"
+        made = [stage.record_file() for stage in self.project.made_with(self)]
+        return f"{file} is gone" if any(map(os.path.exists, made)) else "never made"
 
     def outdated(self, record: Record) -> Iterator[str]:
         """How what a record was made from differs from what is there now."""
