@@ -99,7 +99,7 @@ def test_the_line_of_what_has_a_longer_name_is_found(name: str, line: int | None
             "input x initial value",
             "torch.randn",
             "torch.rand",
-            "initial value of x torch.randn -> torch.rand (k.py:13)",
+            "initial value of x: torch.randn -> torch.rand (k.py:13)",
         ),
         ("input x helper", "blake3:a", "blake3:b", "helper changed (k.py:8)"),
         (

@@ -94,7 +94,7 @@ def _spec_of(part: str, text: str) -> str | None:
 def _shown(part: str) -> str:
     initial, comparator, of_input = (pattern.fullmatch(part) for pattern in (_INITIAL, _OF_COMPARATOR, _OF_INPUT))
     if initial:
-        return f"initial value of {initial[1]}"
+        return f"initial value of {initial[1]}:"
     if comparator:
         return comparator[2]
     if of_input:

@@ -228,6 +228,8 @@ class Compile(Stage):
             return "the generated code changed, with golden_tasks itself"
         if part.startswith("compiler "):
             return f"{part} {reasons.became(old or ABSENT, new or ABSENT)}"
+        if part == "compiler":
+            return f"{part} {reasons.value(old)} -> {reasons.value(new)}"
         return super().words(part, old, new)
 
     def make(self, parts: dict[str, str]) -> Path:
