@@ -239,9 +239,12 @@ class Compile(Stage):
             return earlier.rename(self.beside)
         backend, place = self.backend(), _empty(self.beside)
         program, arguments = self.program(), self.contract().arguments
+        waits = isolation.is_started(BUILDING) or not isolation.is_started(WORK)  # for torch, if it were in `WORK`
         isolation.start(WORK)  # what follows needs torch: it is imported while the compiler runs
-        request = {"program": program, "arguments": arguments, "place": str(place)}
-        self.child("compile", msgspec.to_builtins(request), module=WORK if backend.compiles_with_torch else BUILDING)
+        module = BUILDING if waits and not backend.compiles_with_torch else WORK
+        self.child(
+            "compile", msgspec.to_builtins({"program": program, "arguments": arguments, "place": str(place)}), module
+        )
         return place
 
     def keep(self, made: Path) -> None:

@@ -5,6 +5,6 @@ one that ends without it has crashed, whatever its exit status says. Children ar
 torch already (see `server`); one that needs an environment of its own from the start is a fresh process.
 """
 
-from golden_tasks.isolation.call import ChildError, call, start
+from golden_tasks.isolation.call import ChildError, call, is_started, start
 
-__all__ = ["ChildError", "call", "start"]
+__all__ = ["ChildError", "call", "is_started", "start"]

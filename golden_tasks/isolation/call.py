@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import json
 import os
@@ -34,6 +35,7 @@ _LONGEST_WAIT = 0.1  # seconds
 _LONGEST_LOG = 8 * 2**20  # bytes
 _KEPT_ENDS = 2**20  # bytes at each end of a log that has grown too long
 _HARNESS = str(Path(__file__).resolve().parent.parent)
+_PUNCH_HOLE = 3  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 _SCRIPTS_ONLY = ("GOLDEN_SAVE_DATA", "GOLDEN_DATA", "GOLDEN_RUNTIME_DIR")
 
 
@@ -122,7 +124,7 @@ def _returncode(child: _Child, timeout: float, log: Path) -> int | None:
         while (left := deadline - time.monotonic()) > 0:
             # Short waits: a signal that another thread of this process got interrupts none of ours.
             returncode = child.wait(min(_LONGEST_WAIT, left))
-            _shorten(log)
+            _free_middle(log)
             if returncode is not None:
                 return returncode
         if child.pid:
@@ -249,6 +251,11 @@ def start(preload: str) -> None:
             _servers[preload] = _Server(preload)
 
 
+def is_started(preload: str) -> bool:
+    """Whether this process has a fork server that imports a module."""
+    return preload in _servers
+
+
 def _connected(preload: str) -> tuple[_Server, socket.socket]:
     """A connection to this process's fork server, which is started when first needed, and again if it is gone."""
     start(preload)
@@ -282,8 +289,20 @@ def _ending(returncode: int, memory: int | None) -> str:
     return f"the process was ended by {name}{hint}"
 
 
+def _free_middle(log: Path) -> None:
+    """Gives back the disk space between the ends of a log that has grown too long, while a child writes to it.
+
+    Nothing is moved: a child may write at the same time, and would lose what it writes between a copy and a cut.
+    """
+    with contextlib.suppress(OSError, AttributeError), log.open("r+b") as file:  # another system than Linux
+        size = log.stat().st_size
+        if size > _LONGEST_LOG:
+            start, length = ctypes.c_int64(_KEPT_ENDS), ctypes.c_int64(size - 2 * _KEPT_ENDS)
+            ctypes.CDLL(None).fallocate(file.fileno(), _PUNCH_HOLE, start, length)
+
+
 def _shorten(log: Path) -> None:
-    """Leaves the beginning and the end of a log that has grown too long; who writes it appends to it."""
+    """Leaves the beginning and the end of a log that has grown too long, once no one writes it any more."""
     with contextlib.suppress(OSError):
         if log.stat().st_size <= _LONGEST_LOG:
             return

@@ -56,11 +56,15 @@ def golden_{name}(values):
     values["y"][:] = 2 * values["x"]
 
 
+def double(x, y, *, SIZE):
+    y[:] = x + x
+
+
 case = Case(
     "{name}",
     specs=build_specs,
     golden=golden_{name},
-    programs={{"cpu": CppKernel("{name}.cpp", function="{name}")}},
+    programs={{{program}}},
     tiles={{"SIZE": SIZE}},
     {limits}
 )
@@ -68,6 +72,7 @@ case = Case(
 if __name__ == "__main__":
     case.main()
 """
+PROGRAMS = {"cpu": '"cpu": CppKernel("{name}.cpp", function="{name}")', "torch": '"torch": double'}
 
 
 Found = TypeVar("Found")
@@ -100,11 +105,24 @@ class SmallProject(Project):
         }
 
     def case(
-        self, name: str, *, kernel: str = "", golden: str = "", specs: str = "", module: str = "", limits: str = ""
+        self,
+        name: str,
+        *,
+        kernel: str = "",
+        golden: str = "",
+        specs: str = "",
+        module: str = "",
+        limits: str = "",
+        platform: str = "cpu",
     ) -> None:
-        """Writes a case; each text is code for a place in it."""
+        """Writes a case for one platform, `cpu` or `torch`; each text but that is code for a place in it."""
         text = CASE.format(
-            name=name, module=module, specs=specs or "pass", golden=golden or "pass", limits=limits and f"{limits},"
+            name=name,
+            module=module,
+            specs=specs or "pass",
+            golden=golden or "pass",
+            program=PROGRAMS[platform].format(name=name),
+            limits=limits and f"{limits},",
         )
         self.path(f"kernels/{name}.py").write_text(text)
         include = "#include <thread>" if "std::thread" in kernel else ""

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGKILL for doit: no process stays, and the next `doit` goes on from there."""
+"""Ctrl-C, SIGTERM and SIGKILL for doit and its workers: no process stays, and the next `doit` goes on from there."""
 
 from __future__ import annotations
 
@@ -55,6 +55,17 @@ def test_an_interrupted_stage_ends_at_once_and_leaves_nothing(
     assert project.remains() == []
 
 
+def test_an_interrupt_is_told_on_the_terminal_though_the_output_goes_to_a_file(project: SmallProject) -> None:
+    project.case("first", golden=SLEEP)
+    doit = project.start("-o", "output", "golden:first")
+    wait_for(project.path("asleep").exists)
+
+    status, output = interrupt(doit, signal.SIGINT)
+
+    assert status == 130 and output.startswith("interrupted: "), output
+    assert "inspect:first" in project.path("output").read_text()
+
+
 @pytest.mark.parametrize("arguments", MODES.values(), ids=MODES)
 def test_a_killed_doit_leaves_no_process_and_the_next_one_mends_what_it_left(
     project: SmallProject, arguments: tuple[str, ...]
@@ -67,6 +78,39 @@ def test_a_killed_doit_leaves_no_process_and_the_next_one_mends_what_it_left(
     left = project.left()
     done = project.doit(*arguments)
 
+    assert left == {}
+    assert done.returncode == 0 and "2 cases: 2 passed" in done.stdout, done.stdout
+    assert project.remains() == []
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["first started", "second started"])
+@pytest.mark.parametrize("stage", ["golden", "compile"])
+def test_a_killed_worker_ends_the_run_which_says_so_and_the_next_one_mends_what_it_left(
+    project: SmallProject, stage: str, which: int
+) -> None:
+    if stage == "golden":
+        project.case("first", golden=f"if not os.path.exists('asleep'): subprocess.Popen(['sleep', '60']); {SLEEP}")
+    else:
+        compiler = Path(project.environment["CXX"])
+        asleep = project.path("asleep")
+        compiler.write_text(
+            compiler.read_text().replace(";;", f"; [ -e {asleep} ] || {{ touch {asleep}; sleep 60; }};;")
+        )
+    doit = project.start("-n", "2")
+    wait_for(project.path("asleep").exists)
+    wait_for(lambda: [*project.path("build_output").glob("*/data/manifest.json")])  # from now on one worker is idle
+    processes = project.processes()
+    workers = sorted(pid for pid, line in processes.items() if line == processes[doit.pid] and pid != doit.pid)
+
+    os.kill(workers[which], signal.SIGKILL)
+    output, _ = doit.communicate(timeout=30)
+    left = project.left()
+    done = project.doit("-n", "2")
+
+    assert len(workers) == 2
+    assert doit.returncode == 2, output
+    assert "a worker of doit was ended by SIGKILL from outside: " in output and "Traceback" not in output
+    assert re.search(r"^\w+ +cpu +- +not judged in this run$", output, re.MULTILINE)
     assert left == {}
     assert done.returncode == 0 and "2 cases: 2 passed" in done.stdout, done.stdout
     assert project.remains() == []
