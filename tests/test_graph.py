@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,38 @@ def test_all_that_tells_whether_a_stage_is_current_is_noted_for_the_next_run(rep
     left_out, noted = done.stdout.rsplit(None, 1)
     assert left_out == "[]", done.stdout
     assert int(noted) > 15
+
+
+def test_a_case_that_moves_to_another_file_is_looked_at_again(replayed: Project) -> None:
+    time.sleep(2.1)  # now what is found is old enough to be settled
+    assert stages_run(replayed.doit().stdout) == []
+    folder = replayed.path("other")
+    shutil.copytree(replayed.path("kernels"), folder)
+    (folder / "matmul.py").write_text((folder / "matmul.py").read_text().replace("TILE_M = 64", "TILE_M = 32"))
+    replayed.edit("dodo.py", "kernels/*.py", "other/*.py")
+
+    done = replayed.doit()
+
+    assert "inspect:matmul" in stages_run(done.stdout) and "compile:matmul" in stages_run(done.stdout)
+    assert "TILE_M 64 -> 32 (other/matmul.py:8)" in done.stdout
+
+
+@pytest.mark.parametrize("state", ["with doit's state", "without it"])
+def test_work_that_was_moved_to_another_folder_with_other_times_is_current(
+    replayed: Project, tmp_path: Path, state: str
+) -> None:
+    assert replayed.doit("replay:matmul@torch").returncode == 0
+    moved = Project.__new__(Project)
+    moved.folder, moved.counters = tmp_path / "else where" / "clone", replayed.counters
+    shutil.copytree(replayed.folder, moved.folder, copy_function=shutil.copy)
+    if state == "without it":
+        for path in moved.path("build_output").glob(".*"):
+            path.unlink()
+    before = moved.files()
+
+    why = moved.doit("why", "matmul", "matmul@torch")
+    done = moved.doit("replay:matmul", "replay:matmul@torch")
+
+    assert why.stdout == "2 cases: 2 current\n"
+    assert done.returncode == 0 and stages_run(done.stdout) == []
+    assert moved.files() == before

@@ -170,7 +170,7 @@ class Stage:
     def __call__(self) -> bool:
         """doit's question: whether it is up to date. A recorded failure is current, but never up to date."""
         memory = self.project.memory
-        question, depends_on = f"{self.verb} {self.case.name} {self.platform}", self.depends_on()
+        question, depends_on = f"{self.verb} {self.case.name} {self.platform} {self.case.file}", self.depends_on()
         if memory.is_settled(question, depends_on):
             self.reason = None
             return True
