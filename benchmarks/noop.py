@@ -10,7 +10,6 @@ and given again. The bare side is a dodo file with the same tasks, `file_dep` an
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
