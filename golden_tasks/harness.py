@@ -204,7 +204,7 @@ def _run(
             policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
             golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
             with _writing():
-                layout.write_manifest(golden.saved, golden.manifest)
+                records.write(golden.saved / layout.MANIFEST, golden.manifest)
         return _finish(RunResult(True, work_dir=work_dir), start)
     except (_Refused, GoldenMismatch) as error:
         return _finish(RunResult(False, str(error), work_dir=work_dir), start)
@@ -397,7 +397,7 @@ def _check_saved(folder: Path, arguments: Sequence[Argument]) -> None:
     if missing:
         near = [near for near in (folder / "data", *folder.parents[:2]) if not layout.missing(near, arguments)]
         raise _Refused(f"golden_data is missing files: {missing}{_hint(folder, near)}")
-    manifest = layout.read_manifest(folder / layout.MANIFEST)
+    manifest = records.read(folder / layout.MANIFEST, Manifest)
     if manifest is None and (folder / layout.MANIFEST).exists():
         raise _Refused(f"{folder / layout.MANIFEST} is damaged; remove it to replay the folder unverified")
     damage = layout.damage(folder, manifest, digest.of_file) if manifest else []
@@ -425,7 +425,7 @@ def _golden(
     if golden_data:
         folder = Path(golden_data)
         print(f"[RUN]   cache hit: {folder / 'out'}", flush=True)
-        manifest = layout.read_manifest(folder / layout.MANIFEST)
+        manifest = records.read(folder / layout.MANIFEST, Manifest)
         if contract is not None and manifest is not None and manifest.made_from:
             changed = _changes(manifest.made_from, contract.parts)
             if changed:
@@ -469,7 +469,7 @@ def _save(
             outputs=layout.digest_of(files, "out"),
             **tensors.origin(),  # type: ignore[arg-type]
         )
-        layout.write_manifest(beside, manifest)
+        records.write(beside / layout.MANIFEST, manifest)
         beside.chmod(0o755)
         beside.rename(data)
     except BaseException:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from golden_tasks import digest
+
 SCHEMA = 1
 ABSENT = "absent"  # the content of a file that was looked for and was not there
 
@@ -43,6 +45,7 @@ class Record(msgspec.Struct, kw_only=True):
     found: dict[str, str] = {}  # file found out about while making -> its content, as a digest or `ABSENT`
     environment: dict[str, str | None] = {}  # environment variable read while making -> its value
     made: dict[str, str] = {}  # file that was made -> digest of its bytes
+    check: str = ""  # digest of all the rest: a record that was edited by hand is none
     unseen: list[str] = []  # what the project's code did meanwhile that cannot be seen through: a process, a socket
 
 
@@ -162,24 +165,34 @@ class Manifest(Record, kw_only=True):
     threads: int
     commit: str | None = None
     proof: Proof | None = None
-    check: str = ""  # digest of all the rest
 
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def read(path: str | os.PathLike[str], kind: type[T]) -> T | None:
-    """The record in a file; None if there is none, or it is damaged or of another schema."""
+    """The record in a file; None if there is none, or it is damaged, edited by hand or of another schema."""
     try:
-        record = msgspec.json.decode(Path(path).read_bytes(), type=kind)
+        content = Path(path).read_bytes()
+        record = msgspec.json.decode(content, type=kind)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if isinstance(record, Record) and record.check != _check(msgspec.json.decode(content)):
         return None
     return record if getattr(record, "schema", SCHEMA) == SCHEMA else None
 
 
 def encode(record: object) -> bytes:
-    """A record as the bytes of its file."""
+    """A record as the bytes of its file; its `check` is brought up to date."""
+    if isinstance(record, Record):
+        record.check = _check(msgspec.to_builtins(record))
     return msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=1) + b"\n"
+
+
+def _check(content: dict[str, Any]) -> str:
+    """The digest of all that a record says beside `check`."""
+    said = {name: value for name, value in content.items() if name != "check"}
+    return digest.of_bytes(msgspec.json.encode(said, order="sorted"))
 
 
 def write(path: str | os.PathLike[str], record: object) -> None:

@@ -8,11 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from golden_tasks import records
-from golden_tasks.records import Argument, Policy, Record
+from golden_tasks.records import Argument, OutputVerdict, Policy, Record, Verdict
 
 
 def record(**made_from: str) -> Record:
-    return Record(made_from=made_from)
+    """A record as it is once it was written."""
+    made = Record(made_from=made_from)
+    records.encode(made)
+    return made
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -38,6 +41,20 @@ def test_a_record_that_is_missing_or_unreadable_is_none(tmp_path: Path, content:
         path.write_bytes(content)
 
     assert records.read(path, Record) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"), [("WRONG_VALUE", "PASSED"), ('"worst": 2.5', '"worst": 0.5'), ("blake3:1", "blake3:2")]
+)
+def test_a_record_that_was_edited_by_hand_is_none(tmp_path: Path, said: str, instead: str) -> None:
+    path = tmp_path / "verdict.json"
+    output = OutputVerdict(name="y", status="WRONG_VALUE", message="", worst=2.5)
+    records.write(path, Verdict(made_from={"outputs": "blake3:1"}, status="WRONG_VALUE", outputs=[output], seconds=1))
+    assert said in path.read_text() and records.read(path, Verdict) is not None
+
+    path.write_text(path.read_text().replace(said, instead))
+
+    assert records.read(path, Verdict) is None
 
 
 def test_a_folder_in_a_records_place_is_none(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import torch
 
-from golden_tasks import CppKernel, RunResult, ScalarSpec, TensorSpec, harness, run, run_jit
+from golden_tasks import CppKernel, RunResult, ScalarSpec, TensorSpec, harness, records, run, run_jit
+from golden_tasks.records import Manifest
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import layout
 
@@ -404,7 +405,7 @@ def test_a_manifest_names_the_passing_run_that_proved_it(
 ) -> None:
     run(step, specs(), golden_fn, save_data=True, runtime_dir=own_build, seed=5)
 
-    manifest = layout.read_manifest(own_build / "data" / layout.MANIFEST)
+    manifest = records.read(own_build / "data" / layout.MANIFEST, Manifest)
     assert manifest is not None
     assert (manifest.case, manifest.seed, [a.name for a in manifest.arguments]) == (
         "step",

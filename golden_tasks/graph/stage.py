@@ -297,7 +297,7 @@ class Stage:
 
     def manifest(self, folder: str) -> Manifest | None:
         """The manifest of `data` or `pending`; None if it has none, or one that was edited or damaged."""
-        return self.project.memory.read(self.in_case(f"{folder}/{layout.MANIFEST}"), layout.read_manifest)
+        return self.known(self.in_case(f"{folder}/{layout.MANIFEST}"), Manifest)
 
     def in_case(self, name: str) -> str:
         """The path of one of the case's files."""

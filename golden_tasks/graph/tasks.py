@@ -181,7 +181,7 @@ class Golden(Stage):
             outputs=layout.digest_of(files, "out"),
             **answer["origin"],
         )
-        layout.write_manifest(place, manifest)
+        records.write(place / layout.MANIFEST, manifest)
         layout.replace_folder(place, self.folder / "pending")
 
 
@@ -444,7 +444,7 @@ class Capture(Stage):
 
     def keep(self, made: tuple[Path, Manifest]) -> None:
         folder, manifest = made
-        layout.write_manifest(folder, manifest)
+        records.write(folder / layout.MANIFEST, manifest)
         layout.replace_folder(folder, self.folder / "data")
 
 

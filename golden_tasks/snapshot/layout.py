@@ -5,11 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from golden_tasks import digest, records
+from golden_tasks import digest
 from golden_tasks.records import Argument, Entry, Manifest
 
 MANIFEST = "manifest.json"
@@ -30,26 +27,6 @@ def missing(folder: Path, arguments: Iterable[Argument]) -> list[str]:
     arguments = list(arguments)
     needed = input_files(arguments) + output_files(arguments)
     return [str(folder / name) for name in needed if not (folder / name).is_file()]
-
-
-def read_manifest(path: str | Path) -> Manifest | None:
-    """A snapshot's manifest; None if there is none in the file, or one that was edited or damaged."""
-    manifest = records.read(path, Manifest)
-    if manifest is None or manifest.check != _check(msgspec.json.decode(Path(path).read_bytes())):
-        return None
-    return manifest
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Writes a snapshot's manifest, with the digest of its own content in it."""
-    manifest.check = _check(msgspec.to_builtins(manifest))
-    records.write(folder / MANIFEST, manifest)
-
-
-def _check(content: dict[str, Any]) -> str:
-    """The digest of all that a manifest says, its own `check` left out."""
-    said = {name: value for name, value in content.items() if name != "check"}
-    return digest.of_bytes(msgspec.json.encode(said, order="sorted"))
 
 
 def digest_of(files: dict[str, Entry], folder: str) -> str:
