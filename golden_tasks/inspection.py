@@ -41,8 +41,7 @@ def contract_of(
     Raises `ValueError` for argument names that cannot be.
     """
     arguments = arguments_of(specs)
-    changed = {name: value for name, value in _torch_settings().items() if value != _USUAL[name]}
-    found = _Parts({"seed": str(seed), **changed}, where)
+    found = _Parts({"seed": str(seed), **_changed_settings()}, where)
     for position, (spec, argument) in enumerate(zip(specs, arguments, strict=True), 1):
         found.parts[f"argument {position}"] = f"{argument.name}: {argument}"
         if isinstance(spec, ScalarSpec):
@@ -70,6 +69,11 @@ def _torch_settings() -> dict[str, str]:
 
 
 _USUAL = _torch_settings()
+
+
+def _changed_settings() -> dict[str, str]:
+    """The settings that the project has changed in this process."""
+    return {name: value for name, value in _torch_settings().items() if value != _USUAL[name]}
 
 
 def policy_of(
@@ -105,6 +109,7 @@ def program_of(
     found = _Parts(described.parts, where)
     for name, reached in backend.reaches(program).items():
         found.add("program", fingerprint(reached, name, root))
+        described.parts.update(_changed_settings())
     described.conservative += found.conservative
     return described
 

@@ -10,7 +10,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from importlib.machinery import SourceFileLoader, all_suffixes
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -53,7 +53,12 @@ def absent_modules(modules: Iterable[ModuleType], before: Collection[str]) -> It
             folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
             for folder in () if name in before else folders:
                 base = os.path.abspath(os.path.join(folder, last))
-                if any(os.path.exists(base + suffix) for suffix in ("", *all_suffixes())):
-                    break
-                if is_local(base) and os.path.isdir(folder or "."):
-                    yield from (f"{base}.py", base)
+                package = f"{base}/__init__.py" if os.path.isdir(base) else base
+                for file in (package, *(base + suffix for suffix in (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES))):
+                    if os.path.exists(file):
+                        break
+                    if is_local(base) and os.path.isdir(folder or "."):
+                        yield file
+                else:
+                    continue
+                break

@@ -22,6 +22,7 @@ from golden_tasks.graph.tasks import STAGES
 from golden_tasks.records import ABSENT
 from golden_tasks.results import Failure, of_os_error
 
+_BYTES = "bytes "  # before the digest of a file that counts as it is, though it may be a source
 _GROUPS = {
     "inspect": "Read kernel files: each case's contract, policy and programs.",
     "golden": "Generate inputs and compute goldens, as pending snapshots.",
@@ -102,10 +103,20 @@ class Project:
         except OSError:
             return None
 
+    def digest_of_bytes(self, file: str) -> str | None:
+        """A file's digest, for one that is read as it is; None if it is not there."""
+        try:
+            return f"{_BYTES}{self.memory.file(file)}"
+        except OSError:
+            return None
+
     def content(self, file: str, was: str) -> str:
         """What is at a place on disk, in the form in which it was said before."""
         self.memory.look(file)
-        return outside.place_now(file, was) if outside.is_place(was) else self.digest_of_source(file) or ABSENT
+        if outside.is_place(was):
+            return outside.place_now(file, was)
+        now = self.digest_of_bytes(file) if was.startswith(_BYTES) else self.digest_of_source(file)
+        return now or ABSENT
 
     def toolchain(self, platform: str) -> str:
         """What compiles for a platform; looked for once."""

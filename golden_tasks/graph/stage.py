@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import shutil
 import time
@@ -115,8 +116,11 @@ class Stage:
         if record is None:
             yield self.absence()
             return
-        yield from self.outdated(record)
-        yield from self.altered(record)
+        told = set()
+        for cause in itertools.chain(self.outdated(record), self.altered(record)):
+            if cause not in told:
+                yield cause
+            told.add(cause)
 
     def stale(self) -> str | None:
         """The first reason why the stage must run; None if its artefact is current."""
@@ -126,7 +130,7 @@ class Stage:
         """Why there is no record."""
         file = self.record_file()
         if self.project.memory.look(file) is not None:
-            return f"{file} is damaged"
+            return f"{file} was edited or damaged"
         made = [stage.record_file() for stage in self.project.made_with(self)]
         return f"{file} is gone" if any(map(os.path.exists, made)) else "never made"
 
@@ -262,7 +266,8 @@ class Stage:
 
     def contents(self, answer: Mapping[str, Any]) -> dict[str, str]:
         """The contents of all that a child has found out about; files that it has removed are left out."""
-        files = {file: self.project.digest_of_source(file) for file in answer["files"]}
+        files = {file: self.project.digest_of_source(file) for file in answer["modules"]}
+        files |= {file: self.project.digest_of_bytes(file) for file in answer["files"]}
         found = {file: content for file, content in files.items() if content is not None}
         folders: dict[str, str] = answer["folders"]
         return found | dict.fromkeys(answer["absent"], ABSENT) | folders

@@ -74,7 +74,7 @@ class Inspect(Stage):
 
     def keep(self, made: tuple[dict[str, str], dict[str, Any]]) -> None:
         parts, answer = made
-        found = self.found(self.contents(answer | {"files": answer["modules"] + answer["files"]}))
+        found = self.found(self.contents(answer))
         files = self.described(answer)
         for path, record in files.items():
             records.write_if_changed(path, record)
@@ -359,6 +359,12 @@ class Validate(Stage):
         if policy.comparators:
             parts["inputs"] = manifest.inputs
         return parts
+
+    def absence(self) -> str:
+        published = self.manifest("data")
+        judged = published is not None and published.proof is not None and published.proof.platform == self.platform
+        gone = judged and self.project.memory.look(self.record_file()) is None
+        return f"{self.record_file()} is gone" if gone else super().absence()
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
         if part in self.of_data:

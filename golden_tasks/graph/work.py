@@ -80,7 +80,8 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "files_made": msgspec.to_builtins(files),
         "origin": tensors.origin(),
-        "files": sorted(watch.files | ((watch.code | _files(root)) - before)),
+        "modules": sorted((watch.code | _files(root)) - before),
+        "files": sorted(watch.files),
         "environment": watch.variables,
         "absent": sorted(watch.absent),
         "folders": watch.folders,
