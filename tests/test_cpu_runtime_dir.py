@@ -296,7 +296,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> CppProject:
     return CppProject(tmp_path_factory.mktemp("plain"), {"kernels/scale.cpp": scale(), "kernels/other.cpp": scale()})
 
 
-OTHER_FILE = ["orchestration", "source other.cpp", "source scale.cpp"]
+OTHER_FILE = ["orchestration", "source kernels/other.cpp", "source kernels/scale.cpp"]
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_an_edit_of_the_source_changes_its_part_and_no_other(tmp_path: Path) -> 
     project = CppProject(tmp_path, {"kernels/scale.cpp": scale()})
     before = project.parts(project.describe())
     project.write("kernels/scale.cpp", scale("3"))
-    assert changed(before, project.parts(project.describe())) == {"source scale.cpp"}
+    assert changed(before, project.parts(project.describe())) == {"source kernels/scale.cpp"}
 
 
 def test_another_compiler_changes_its_part_and_no_other(

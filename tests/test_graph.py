@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import sys
 import time
@@ -258,3 +260,14 @@ def test_work_that_was_moved_to_another_folder_with_other_times_is_current(
     assert why.stdout == "2 cases: 2 current\n"
     assert done.returncode == 0 and stages_run(done.stdout) == []
     assert moved.files() == before
+
+
+@pytest.mark.parametrize("command", [("-a", "replay:matmul"), ("why", "matmul"), ("prune",)], ids=" ".join)
+def test_output_that_no_one_reads_ends_a_command_quietly(replayed: Project, command: tuple[str, ...]) -> None:
+    replayed.edit("kernels/matmul.py", "TILE_M = 64", "TILE_M = 32")
+    doit = shlex.join([sys.executable, "-m", "doit", *command])
+
+    done = replayed.run("bash", "-c", f"{{ {doit} 2>&3; echo status $? >&3; }} 3>&2 | true")
+
+    assert "Traceback" not in done.stdout and "Exception" not in done.stdout
+    assert re.search(r"status (0|1|141)$", done.stdout.strip()), done.stdout

@@ -104,6 +104,8 @@ class _Walk:
 
         Returns the part's name, which is another one if `name` stands for something else already.
         """
+        if isinstance(value, enum.Enum) and self._text(name, value, holder) == name:
+            return name  # the name of its value, which is a part of its class
         name = self._claim(value, *_names(name, holder))
         if name not in self.parts or isinstance(value, types.ModuleType):
             text = self._text(name, value, holder)

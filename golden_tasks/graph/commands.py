@@ -17,7 +17,7 @@ from doit.dependency import SqliteDB
 from doit.runner import MRunner
 
 from golden_tasks import isolation
-from golden_tasks.graph import names
+from golden_tasks.graph import names, terminal
 from golden_tasks.graph.reporter import VerdictReporter
 from golden_tasks.graph.stage import BUILDING, WORK
 from golden_tasks.graph.state import STATE
@@ -65,8 +65,8 @@ class Run(cmd_run.Run):  # type: ignore[misc]
             return 130
         except BrokenPipeError:  # whoever read the output, such as `head`, has had enough
             _end_workers()
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            return 128 + signal.SIGPIPE
+            terminal.drop_output()
+            return terminal.UNREAD
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)

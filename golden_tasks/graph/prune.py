@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from doit.cmd_base import DoitCmdBase
 from doit.exceptions import InvalidCommand
 
-from golden_tasks.graph import names
+from golden_tasks.graph import names, terminal
 
 _OF_A_PLATFORM = ("program.json", "runtime/build.json", "run.json", "verdict.json")
 
@@ -37,6 +37,7 @@ class Prune(DoitCmdBase):  # type: ignore[misc]
         },
     )
 
+    @terminal.until_unread
     def _execute(self, pos_args: list[str], dry_run: bool) -> int:
         stages = names.stages_of(self.task_list, [task.name for task in self.task_list])
         if not stages:

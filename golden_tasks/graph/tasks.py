@@ -61,8 +61,8 @@ class Inspect(Stage):
         return ", ".join(self.case.platforms)
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
-        if part == self.case.file:
-            return f"{part} changed"
+        if part.endswith(".py"):
+            return f"{part} {reasons.became(old or ABSENT, new or ABSENT)}"
         return super().words(part, old, new)
 
     def look(self, log: Path | None = None) -> dict[str, Any]:
@@ -220,10 +220,8 @@ class Compile(Stage):
         return self.altered_files({**record.sources, **record.made}, self.on_platform("runtime"))
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
-        name = part.removeprefix("source ")
-        if name != part:
-            source = next((s for s in self.program().sources if Path(s).name == name), name)
-            return f"{source} {reasons.became(old or ABSENT, new or ABSENT)}"
+        if part.startswith("source "):
+            return f"{part.removeprefix('source ')} {reasons.became(old or ABSENT, new or ABSENT)}"
         if part == "orchestration":
             return "the generated code changed, with golden_tasks itself"
         if part.startswith("compiler "):

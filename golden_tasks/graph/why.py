@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from doit.cmd_base import DoitCmdBase
 from doit.exceptions import InvalidCommand
 
-from golden_tasks.graph import names
+from golden_tasks.graph import names, terminal
 from golden_tasks.graph.stage import PER_CASE, Stage
 from golden_tasks.graph.tasks import Capture, Inspect, Validate
 from golden_tasks.isolation import ChildError
@@ -41,6 +41,7 @@ class Why(DoitCmdBase):  # type: ignore[misc]
     )
     cmd_options: ClassVar[tuple[Any, ...]] = ()
 
+    @terminal.until_unread
     def _execute(self) -> int:
         stages = names.stages_of(self.task_list, self.sel_tasks or [])
         if not stages:

@@ -84,7 +84,7 @@ class CpuBackend:
         parts = dict(program.parts)
         for path in program.sources:
             try:
-                parts[f"source {Path(path).name}"] = read("text", path, source.digest_text)
+                parts[f"source {path}"] = read("text", path, source.digest_text)
             except OSError as error:
                 mend = "CppKernel(...) names it from its kernel file's folder"
                 raise Failure(Status.COMPILE_ERROR, f"{path}: {error.strerror}; {mend}") from None
@@ -109,7 +109,7 @@ class CpuBackend:
         work_dir = Path(os.path.abspath(work_dir))
         root, copies = runtime_dir.lay_out(work_dir, command, program, arguments)
         kernel = Path(plan["source"]).resolve()
-        if source.digest_text(str(copies[kernel])) != made_from[f"source {kernel.name}"]:
+        if source.digest_text(str(copies[kernel])) != made_from[f"source {plan['source']}"]:
             raise Failure(Status.STALE, f"{plan['source']} was edited while it was compiled: run again")
         read = runtime_dir.link(work_dir, command, plan, arguments, root)
         originals = {copy: path for path, copy in copies.items()}
