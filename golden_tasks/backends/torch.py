@@ -157,15 +157,16 @@ def _taken(function: Callable[..., object], tiles: Mapping[str, object]) -> dict
 
 
 def _load(work_dir: Path, build: Build) -> Callable[..., object]:
-    """The function as the build has it. Modules beside the original file are found there."""
+    """The function as the build has it. Modules and data beside the original file are found there."""
     plan = build.plan
-    path = (work_dir / "kernels" / Path(plan["file"]).name).resolve()
-    home = str(Path(plan["file"]).resolve().parent)
+    original = Path(plan["file"]).resolve()
+    path = (work_dir / "kernels" / original.name).resolve()
+    home = str(original.parent)
     if home not in sys.path:
         sys.path.insert(0, home)
     name = f"_golden_tasks_build_{digest.of_text(f'{path} {build.binary}')[7:15]}"
     module = ModuleType(name)
-    module.__file__ = str(path)
+    module.__file__ = str(original if original.exists() else path)
     sys.modules[name] = module
     exec(compile(path.read_bytes(), path, "exec"), vars(module))  # from its source, never from a cached .pyc
     function = getattr(module, plan["function"], None)

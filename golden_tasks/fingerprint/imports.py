@@ -47,6 +47,10 @@ def absent_modules(modules: Iterable[ModuleType], before: Collection[str]) -> It
 
     `before` are the names of the modules that were there already: Python does not look for them again.
     """
+    for module in list(sys.modules.values()):
+        for folder in getattr(module, "__path__", ()) if getattr(module, "__file__", None) is None else ():
+            if is_local(folder):  # a package without `__init__.py`
+                yield os.path.join(os.path.abspath(folder), "__init__.py")
     for module in modules:
         for name in code.imports_of_file(str(module.__file__), module.__package__ or ""):
             parent, _, last = name.rpartition(".")

@@ -10,15 +10,18 @@ from pathlib import Path
 _NUMBER_OR_ITEM = re.compile(r" \(\d+\)$|\[.*")
 
 
-def line_of(file: str, name: str) -> int | None:
-    """The line that gives `name` its value: `TILE`, `Config.rows`, `f default x`; None if it is not found."""
+def line_of(file: str, name: str, parameters: bool = True) -> int | None:
+    """The line that gives `name` its value: `TILE`, `Config.rows`, `f default x`; None if it is not found.
+
+    `parameters` says whether a function's parameter of that name counts.
+    """
     tree = _parsed(file)
     if tree is None:
         return None
     first, *rest = _NUMBER_OR_ITEM.sub("", name).split(" ")
     line, scope = None, tree
     for word in [*first.split("."), *rest[-1:]]:
-        found = next(_givers(scope, word), None)
+        found = next((node for node in _givers(scope, word) if parameters or not isinstance(node, ast.arg)), None)
         if found is not None:
             line = found.lineno
             scope = found if isinstance(found, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) else scope
@@ -53,6 +56,9 @@ def _givers(scope: ast.AST, name: str) -> Iterator[ast.stmt | ast.expr | ast.arg
             yield node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
             yield node
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+            yield from [node] if name in names else []
     for node in nodes:
         if isinstance(node, ast.arg) and node.arg == name:
             yield node

@@ -11,6 +11,7 @@ from golden_tasks.graph.lines import line_of, line_of_spec
 from golden_tasks.records import ABSENT
 
 _LONGEST = 60
+_SETTINGS = "torch "  # before a setting of torch, which some call has made
 _REACHED = ("golden ", "program ", "tile ")  # what follows is a name in the source
 _SHORT = ("tile ", "argument ", "scalar ", "seed", "rtol", "atol", "flags", "build", "sanitize")
 _INITIAL = re.compile(r"input (\S+) initial value")
@@ -42,7 +43,10 @@ def change(part: str, old: str | None, new: str | None, file: str) -> str:
         return f"{whole[1]} {_came_or_changed(old, new)}, which counts as a whole"
     shown = _shown(part)
     spec = _spec_of(part, new or old or "")
-    line = line_of_spec(file, spec) if spec else line_of(file, shown)
+    if part.startswith(_SETTINGS):
+        line = None
+    else:
+        line = line_of_spec(file, spec) if spec else line_of(file, shown, not part.startswith("tile "))
     where = f" ({file}:{line})" if line else f" ({file})"
     if part.startswith("argument ") and old and new:
         name, _, kind = old.partition(": ")

@@ -179,3 +179,7 @@ def _modules() -> list[ModuleType]:
 def _files(root: Path) -> set[str]:
     """The files of the project's own modules that are imported, the kernel file's too."""
     return {shown(on_disk(str(module.__file__)), root) for module in _modules()}
+
+
+for _module in list(sys.modules.values()):  # asked once, before any child is forked
+    is_local(getattr(_module, "__file__", None))

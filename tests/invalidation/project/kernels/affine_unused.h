@@ -1,0 +1,2 @@
+// Nobody includes this.
+#define UNUSED 1

@@ -1,0 +1,2 @@
+EXTRA = 0.25
+UNRELATED = 1

@@ -1,0 +1,2 @@
+BASE_RATE = 1.5
+CORES = 8

@@ -1,0 +1,5 @@
+"""A package of helpers."""
+
+from .mixing import blend
+
+__all__ = ["blend"]
