@@ -132,5 +132,6 @@ def test_a_raising_torch_program_is_a_runtime_error_with_the_users_line(project:
     done = project.doit("replay:matmul@torch")
 
     assert done.returncode != 0
-    assert "RUNTIME_ERROR  kernels/matmul.py: OverflowError: too big" in done.stdout
+    raised = project.path(KERNEL).read_text().splitlines().index("    raise OverflowError('too big')") + 1
+    assert f"RUNTIME_ERROR  kernels/matmul.py:{raised}: OverflowError: too big" in done.stdout
     assert "raise OverflowError('too big')" in done.stdout

@@ -167,8 +167,10 @@ def _load(work_dir: Path, build: Build) -> Callable[..., object]:
     name = f"_golden_tasks_build_{digest.of_text(f'{path} {build.binary}')[7:15]}"
     module = ModuleType(name)
     module.__file__ = str(original if original.exists() else path)
+    text = path.read_bytes()
+    told = original if original.exists() and original.read_bytes() == text else path  # in a traceback
     sys.modules[name] = module
-    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # from its source, never from a cached .pyc
+    exec(compile(text, told, "exec"), vars(module))  # from its source, never from a cached .pyc
     function = getattr(module, plan["function"], None)
     if function is None:
         raise Failure(Status.COMPILE_ERROR, f"{path} has no function {plan['function']!r}")
