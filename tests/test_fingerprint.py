@@ -94,6 +94,16 @@ def test_an_edit_that_changes_no_behaviour_changes_no_part(tmp_path: Path, files
     assert (before.parts, before.conservative) == (after.parts, after.conservative)
 
 
+@pytest.fixture
+def usual_depth() -> Iterator[None]:
+    """The recursion limit that Python starts with, which libraries raise."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("usual_depth")
 @pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in CONSERVATIVE.items()])
 def test_what_cannot_be_resolved_counts_as_its_whole_file_and_is_listed(tmp_path: Path, files: str | Files) -> None:
     before, after = before_and_after(tmp_path, files)
@@ -181,6 +191,7 @@ VALUES = {  # what is written -> its text
 def test_a_value_is_shown_as_python_writes_it(tmp_path: Path, written: str, text: str) -> None:
     module = f"""
 import enum, math, numpy, torch
+from collections.abc import Iterator
 from pathlib import Path
 class Mode(enum.Enum):
     FAST = 2

@@ -537,7 +537,7 @@ class _Walk:
     def _file(self, file: str, package: str) -> None:
         place = on_disk(file)
         part = f"all of {shown(place, self.root)}"
-        if part in self.parts:
+        if part in self.parts or not os.path.exists(place):  # loaded from a file that is gone: nothing to edit
             return
         self._put(part, of_python_file(place), place)
         for name in code.imports_of_file(place, package):

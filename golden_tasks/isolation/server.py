@@ -19,7 +19,7 @@ import sys
 from importlib import import_module
 
 from golden_tasks.isolation.child import serve
-from golden_tasks.isolation.processes import READY, adopt_orphans, end_children, end_group
+from golden_tasks.isolation.processes import READY, adopt_orphans, end_children, end_group, end_with_parent
 
 
 class _Server:
@@ -141,6 +141,7 @@ class _Server:
 def main(preload: str) -> None:
     """Imports `preload`, says that it is ready, and serves."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent(signal.SIGTERM)  # though it is still importing
     adopt_orphans()
     import_module(preload)
     gc.collect()
