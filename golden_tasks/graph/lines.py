@@ -56,6 +56,7 @@ def _givers(scope: ast.AST, name: str) -> Iterator[ast.stmt | ast.expr | ast.arg
             yield node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
             yield node
+    for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
             yield from [node] if name in names else []
