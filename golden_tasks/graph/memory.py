@@ -9,6 +9,7 @@ was looked at to answer it, and is settled for as long as none of that has chang
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import time
@@ -56,7 +57,7 @@ class Memory:
         self._changed = False
         self._kept = _Kept(_harness())
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+            kept = _decoded(path.read_bytes())
             self._kept.digests = kept.digests
             if kept.harness == self._kept.harness:
                 self._kept.settled = kept.settled
@@ -156,6 +157,17 @@ class Memory:
         except OSError:
             with contextlib.suppress(OSError):
                 beside.unlink()
+
+
+def _decoded(content: bytes) -> _Kept:
+    """The memory in a file, which the garbage collector need not look through again and again: it stays."""
+    gc.disable()
+    try:
+        kept = msgspec.json.decode(content, type=_Kept)
+        gc.freeze()
+        return kept
+    finally:
+        gc.enable()
 
 
 def _is_old(stamp: Stamp, now: int) -> bool:
