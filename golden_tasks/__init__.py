@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from golden_tasks.results import RunResult, Status
     from golden_tasks.specs import ScalarSpec, TensorSpec
     from golden_tasks.validation import validate_golden
+    from golden_tasks.validation.combine import all_of
+    from golden_tasks.validation.comparator import ignores_expected
+    from golden_tasks.validation.distribution import error_distribution
+    from golden_tasks.validation.pool import mapped_pool_ratio_allclose
+    from golden_tasks.validation.ratio import ratio_allclose, ratio_reldiff
+    from golden_tasks.validation.topk import topk_pair_compare
+    from golden_tasks.validation.whole import cosine, exact, relative_l2, ulp
 
 __all__ = [
     "Case",
@@ -25,8 +32,19 @@ __all__ = [
     "Status",
     "TensorSpec",
     "add_arguments",
+    "all_of",
+    "cosine",
+    "error_distribution",
+    "exact",
+    "ignores_expected",
+    "mapped_pool_ratio_allclose",
+    "ratio_allclose",
+    "ratio_reldiff",
+    "relative_l2",
     "run",
     "run_jit",
+    "topk_pair_compare",
+    "ulp",
     "validate_golden",
 ]
 
@@ -38,8 +56,19 @@ _HOME = {
     "Status": "results",
     "TensorSpec": "specs",
     "add_arguments": "arguments",
+    "all_of": "validation.combine",
+    "cosine": "validation.whole",
+    "error_distribution": "validation.distribution",
+    "exact": "validation.whole",
+    "ignores_expected": "validation.comparator",
+    "mapped_pool_ratio_allclose": "validation.pool",
+    "ratio_allclose": "validation.ratio",
+    "ratio_reldiff": "validation.ratio",
+    "relative_l2": "validation.whole",
     "run": "harness",
     "run_jit": "harness",
+    "topk_pair_compare": "validation.topk",
+    "ulp": "validation.whole",
     "validate_golden": "validation",
 }
 

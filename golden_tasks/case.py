@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from golden_tasks.backends import default_platform
+from golden_tasks.guards import Guards
+from golden_tasks.guards.choice import wrong
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import Spec
 
@@ -21,6 +23,14 @@ def _is_positive(value: object) -> bool:
 
 def _is_mapping(value: object) -> bool:
     return value is None or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value))
+
+
+def _is_reason(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_reasons(value: object) -> bool:
+    return _is_mapping(value) and all(map(_is_reason, (value or {}).values()))  # type: ignore[attr-defined]
 
 
 _OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
@@ -35,9 +45,14 @@ _OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         lambda value: _is_mapping(value) and all(map(callable, (value or {}).values())),
         "a dict of a comparator for each output's name",
     ),
+    ("equal_nan", lambda value: isinstance(value, bool), "True or False"),
     ("seed", lambda value: isinstance(value, Integral), "a whole number"),
     ("timeout", _is_positive, "a number of seconds above 0"),
     ("memory", _is_positive, "a number of bytes above 0"),
+    ("guards", lambda value: value is None or value is True, "None or True; `unguarded` switches one off by its name"),
+    ("repeat", lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number of runs from 1 on"),
+    ("trust", lambda value: value is None or _is_reason(value), "the reason why a pass that means little is accepted"),
+    ("blind", _is_reasons, "a dict of a reason for each damage that the policy need not catch"),
 )
 
 
@@ -48,8 +63,14 @@ class Case:
     in parameter order, `golden` is the PyTorch reference: it gets `{name: tensor or scalar}` and fills the outputs in
     place. `programs` maps each platform to its program: an object, or `"module:attribute"`, which is imported when that
     platform is used. `tiles` are the program's parameters with their defaults. `rtol`, `atol` and `compare_fn` (a
-    comparator for an output by name) judge the outputs. `seed` seeds the inputs. `timeout` (seconds) and
-    `memory` (bytes) limit each stage of the case; without them the project's limits hold.
+    comparator for an output by name) judge the outputs; `equal_nan` lets NaN equal NaN in the default comparison.
+    `seed` seeds the inputs. `timeout` (seconds) and `memory` (bytes) limit each stage of the case, and each run of a
+    kernel; without them the project's limits hold.
+
+    `guards=True` asks for the guards on a platform where they are not usual, `unguarded` switches some off, each with
+    its reason, and `repeat` is how many runs beside the judged one must give the same bits. `trust` is the reason why
+    a pass that means little is accepted, `blind` has one for each damage of the teeth test that the policy need not
+    catch. See docs/validation.md.
 
     Raises `TypeError` for an option of another kind than that.
     """
@@ -67,14 +88,23 @@ class Case:
         rtol: float = 1e-5,
         atol: float = 1e-5,
         compare_fn: Mapping[str, Callable[..., tuple[bool, str]]] | None = None,
+        equal_nan: bool = False,
         seed: int = 0,
         timeout: float | None = None,
         memory: int | None = None,
+        guards: bool | None = None,
+        unguarded: Mapping[str, str] | None = None,
+        repeat: int = 1,
+        trust: str | None = None,
+        blind: Mapping[str, str] | None = None,
     ) -> None:
         given = locals()
         for option, fits, wanted in _OPTIONS:
             if not fits(given[option]):
                 raise TypeError(f"case {name!r}: {option} is {given[option]!r}: give {wanted}")
+        mistake = wrong(unguarded or {})
+        if mistake:
+            raise TypeError(f"case {name!r}: unguarded is {unguarded!r}: {mistake}")
         self.name = name
         self.specs = specs
         self.golden = golden
@@ -83,9 +113,13 @@ class Case:
         self.rtol = rtol
         self.atol = atol
         self.compare_fn = dict(compare_fn or {})
+        self.equal_nan = equal_nan
         self.seed = seed
         self.timeout = timeout
         self.memory = memory
+        self.guards = Guards(guards, dict(unguarded or {}), int(repeat))
+        self.trust = trust or ""
+        self.blind = dict(blind or {})
         namer = sys._getframe(1).f_globals.get("__file__")
         self.file = Path(namer).resolve() if namer else None
         Case.declared.append(self)

@@ -17,12 +17,16 @@ import torch
 
 from golden_tasks import digest, environment, records, stages
 from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for, unremembered
+from golden_tasks.guards import Guards, runs
+from golden_tasks.guards.choice import wrong
+from golden_tasks.guards.golden import GoldenGuard
 from golden_tasks.inspection import contract_of, policy_of, program_of
 from golden_tasks.records import Argument, Build, Contract, Manifest, Program, Proof
 from golden_tasks.results import Failure, RunResult, Status, of_os_error
 from golden_tasks.snapshot import layout, tensors
 from golden_tasks.specs import Spec, arguments_of
 from golden_tasks.validation import Comparator, validate_golden
+from golden_tasks.validation.comparator import is_ignoring_expected
 from golden_tasks.validation.judge import GoldenMismatch, check_policy
 
 if TYPE_CHECKING:
@@ -47,6 +51,10 @@ def run(
     save_data: bool = False,
     *,
     seed: int | None = None,
+    equal_nan: bool = False,
+    guards: bool = False,
+    unguarded: Mapping[str, str] | None = None,
+    repeat: int = 1,
 ) -> RunResult:
     """Compiles a program, runs it on inputs made from the specs and compares its outputs with the golden ones.
 
@@ -55,6 +63,11 @@ def run(
     `work_dir/data`. `compile_only` stops after compiling. `runtime_cfg` names the `platform` and `device_id`;
     `compile_cfg` holds the backend's compile options, `tiles`, and `output_dir` for another place than
     `build_output/<name>_<timestamp>`. `seed` seeds the inputs; without it they differ from run to run.
+    `equal_nan` lets NaN equal NaN in the default comparison.
+
+    `guards` runs the build once more, on the same inputs with other memory around them, and looks for inputs that
+    changed, outputs that were not written and accesses out of bounds; `unguarded` switches some of that off, each with
+    its reason, and `repeat` is how many runs beside the judged one must give the same bits.
 
     The environment reaches scripts that wire none of this: `GOLDEN_SAVE_DATA=1`, `GOLDEN_DATA`, `GOLDEN_RUNTIME_DIR`.
 
@@ -81,6 +94,10 @@ def run_jit(
     save_data: bool = False,
     *,
     seed: int | None = None,
+    equal_nan: bool = False,
+    guards: bool = False,
+    unguarded: Mapping[str, str] | None = None,
+    repeat: int = 1,
 ) -> RunResult:
     """`run` for a just-in-time compiled kernel; its folder is named by `save_kernels_dir` in `compile_cfg`."""
     options = dict(locals())
@@ -118,6 +135,10 @@ def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object
         runtime_dir=options.runtime_dir,
         save_data=options.save_data,
         seed=seed,
+        equal_nan=case.equal_nan,
+        guards=options.guards,
+        unguarded=case.guards.without,
+        repeat=case.guards.repeat,
         contract=contract,
     )
 
@@ -153,6 +174,10 @@ def _run(
     runtime_dir: str | Path | None,
     save_data: bool,
     seed: int | None,
+    equal_nan: bool,
+    guards: bool,
+    unguarded: Mapping[str, str] | None,
+    repeat: int,
     contract: Contract | None = None,
 ) -> RunResult:
     start = time.perf_counter()
@@ -163,6 +188,9 @@ def _run(
     try:
         if compile_only and runtime_dir:
             raise _Refused("runtime_dir is incompatible with compile_only: leave one of them out")
+        mistake = wrong(unguarded or {})
+        if mistake:
+            raise TypeError(f"unguarded is {unguarded!r}: {mistake}")
         backend, platform, device = _backend(runtime_cfg)
         arguments = arguments_of(specs)
         check_policy(rtol, atol, compare_fn or {}, [a.name for a in arguments if a.is_output])
@@ -188,25 +216,49 @@ def _run(
         if compile_only:
             return _finish(RunResult(True, work_dir=work_dir), start)
         inputs = _inputs(specs, arguments, golden_data, seed)
-        golden = _golden(specs, arguments, inputs, golden_fn, golden_data, contract)
+        unused = [output for output, comparator in (compare_fn or {}).items() if is_ignoring_expected(comparator)]
+        guard = GoldenGuard(unused) if guards else None
+        golden = _golden(specs, arguments, inputs, golden_fn, golden_data, contract, guard)
         if save_data:
             saved = _new_data_folder(work_dir, name)
             golden.manifest = _save(saved, name, seed, arguments, inputs, golden.expected, contract)
             golden.saved = saved
         with _stage("runtime"):
-            outputs, _ = stages.execute(backend, work_dir, build, inputs, device)
+            usual, possible = backend.usual_guards, backend.possible_guards(build)
+            on = Guards(guards, unguarded or {}, repeat).on(usual, possible)
+            ran = runs.execute(backend, work_dir, build, inputs, device, on, repeat, tiles=dict(described.tiles))
+        for finding in ran.findings:
+            print(f"[RUN]   {finding.argument!r} {finding.status}  {finding.message}", flush=True)
+        failed = [f"{finding.status} {finding.argument!r}: {finding.message}" for finding in ran.findings]
+        if golden.expected:
+            try:
+                with _stage("validate"):
+                    validate_golden(
+                        ran.outputs,
+                        golden.expected,
+                        rtol,
+                        atol,
+                        compare_fn,
+                        inputs,
+                        equal_nan=equal_nan,
+                        tiles=dict(described.tiles),
+                    )
+            except GoldenMismatch as mismatch:
+                failed.append(str(mismatch))
+        if failed:
+            if golden.saved is not None:
+                _keep_outputs(golden.saved.parent / "actual", ran.outputs)
+            return _finish(RunResult(False, "; ".join(failed), work_dir=work_dir), start)
         if not golden.expected:
             why = "no golden_fn or golden_data" if golden.expected is None else "no spec is an output"
             return _finish(RunResult(True, work_dir=work_dir), start, f"validation skipped: {why}")
-        with _stage("validate"):
-            validate_golden(outputs, golden.expected, rtol, atol, compare_fn, inputs)
         if golden.saved is not None and golden.manifest is not None:
-            policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd())
+            policy = policy_of(rtol, atol, compare_fn or {}, Path.cwd(), equal_nan=equal_nan)
             golden.manifest.proof = Proof(platform=platform, build=build.binary, run="script", policy=policy.parts)
             with _writing():
                 records.write(golden.saved / layout.MANIFEST, golden.manifest)
         return _finish(RunResult(True, work_dir=work_dir), start)
-    except (_Refused, GoldenMismatch) as error:
+    except _Refused as error:
         return _finish(RunResult(False, str(error), work_dir=work_dir), start)
     except Failure as failure:
         if failure.status in (Status.DAMAGED, Status.GOLDEN_ERROR, Status.CASE_ERROR):
@@ -237,6 +289,13 @@ def _writing() -> Iterator[None]:
         yield
     except OSError as error:
         raise of_os_error(error) from error
+
+
+@_writing()
+def _keep_outputs(folder: Path, outputs: Mapping[str, torch.Tensor]) -> None:
+    """Saves what a failing run made beside the data that it failed on."""
+    tensors.save(folder, outputs)
+    print(f"[RUN]   kept: {folder}", flush=True)
 
 
 def _finish(result: RunResult, start: float, note: str = "") -> RunResult:
@@ -421,6 +480,7 @@ def _golden(
     golden_fn: Callable[[dict[str, Any]], object] | None,
     golden_data: str | Path | None,
     contract: Contract | None,
+    guard: stages.Guard | None,
 ) -> _Golden:
     if golden_data:
         folder = Path(golden_data)
@@ -434,7 +494,7 @@ def _golden(
     if golden_fn is None:
         return _Golden(None)
     with _stage("compute golden"):
-        return _Golden(stages.compute_golden(golden_fn, specs, inputs))
+        return _Golden(stages.compute_golden(golden_fn, specs, inputs, guard))
 
 
 def _new_data_folder(work_dir: Path, name: str) -> Path:

@@ -82,14 +82,29 @@ def policy_of(
     comparators: Mapping[str, Callable[..., Any]],
     root: Path,
     where: dict[str, str] | None = None,
+    *,
+    equal_nan: bool = False,
+    trust: str = "",
 ) -> Policy:
     """How outputs are judged: tolerances, and every comparator with its arguments."""
-    found = _Parts({"rtol": repr(float(rtol)), "atol": repr(float(atol))}, where)
+    parts = {"rtol": repr(float(rtol)), "atol": repr(float(atol))}
+    if equal_nan:
+        parts["equal_nan"] = "True"
+    if trust:
+        parts["trust"] = trust
+    found = _Parts(parts, where)
     for output, comparator in comparators.items():
         name = getattr(comparator, "__name__", "comparator")
         found.add(f"comparator of {output}:", fingerprint(comparator, name, root))
-    names, conservative = sorted(comparators), found.conservative
-    return Policy(rtol=rtol, atol=atol, comparators=names, parts=found.parts, conservative=conservative)
+    return Policy(
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        comparators=sorted(comparators),
+        trust=trust,
+        parts=found.parts,
+        conservative=found.conservative,
+    )
 
 
 def program_of(
@@ -106,6 +121,7 @@ def program_of(
     Raises `Failure` for options and tile values that cannot be.
     """
     described = backend.describe(program, platform, tiles, options)
+    described.tiles = [(name, int(value)) for name, value in tiles.items() if isinstance(value, int)]
     found = _Parts(described.parts, where)
     for name, reached in backend.reaches(program).items():
         found.add("program", fingerprint(reached, name, root))

@@ -74,7 +74,13 @@ class Policy(msgspec.Struct, kw_only=True):
     schema: int = SCHEMA
     rtol: float
     atol: float
+    equal_nan: bool = False
     comparators: list[str] = []  # the outputs that have a comparator of their own
+    trust: str = ""  # why a pass that means little is accepted
+    guards: bool | None = None  # what `golden_tasks.guards.Guards` is made of
+    without: dict[str, str] = {}
+    repeat: int = 1
+    blind: dict[str, str] = {}  # damage that the policy cannot catch -> why that is accepted
     parts: dict[str, str]
     conservative: list[str] = []  # as in a contract
 
@@ -88,6 +94,7 @@ class Program(msgspec.Struct, kw_only=True):
     name: str = ""  # of the kernel's function
     unavailable: str = ""  # why there is no program; the rest is then empty
     plan: dict[str, Any] = {}  # what the backend compiles from
+    tiles: list[tuple[str, int]] = []  # the case's tile parameters that are whole numbers, in its own order
     sources: list[str] = []  # files whose contents the build depends on
     parts: dict[str, str] = {}
     conservative: list[str] = []  # as in a contract
@@ -105,11 +112,21 @@ class Build(Record, kw_only=True):
     plan: dict[str, Any] = {}
 
 
+class Finding(msgspec.Struct, kw_only=True):
+    """What a guard found around a run: something wrong that the outputs alone may not show."""
+
+    status: str
+    argument: str
+    message: str
+
+
 class Run(Record, kw_only=True):
     """One execution of a build over a snapshot's inputs."""
 
     outputs: str  # digest of all outputs
-    seconds: float  # the kernel's own wall time
+    seconds: float  # the kernel's own wall time, of the judged run
+    guards: dict[str, str] = {}  # guard -> `on`, or why it is off
+    findings: list[Finding] = []
 
 
 class OutputVerdict(msgspec.Struct, kw_only=True):
@@ -121,6 +138,10 @@ class OutputVerdict(msgspec.Struct, kw_only=True):
     elements: int = 0
     mismatches: int = 0
     worst: float | None = None  # the largest share of the tolerance that was used; 1.0 is all of it
+    nonzero: int = 0  # expected elements that are not zero
+    finite: int = 0  # expected elements that are finite
+    comparator: str = ""  # its label; empty for the default comparison
+    weak: str = ""  # why its pass means little
 
 
 class Verdict(Record, kw_only=True):
@@ -128,8 +149,35 @@ class Verdict(Record, kw_only=True):
 
     status: str
     outputs: list[OutputVerdict]
+    findings: list[Finding] = []  # the run's own
+    distrust: list[str] = []  # why a pass would mean little
+    trust: str = ""  # why that was accepted
     seconds: float
     failed_dir: str = ""  # where a failing run's data was kept
+
+    def wrong(self) -> list[str]:
+        """What is wrong, each with the argument that it is about: what guards found, then the outputs."""
+        found = [f"{finding.argument}: {finding.message}" for finding in self.findings]
+        failed = [f"{output.name}: {output.message}" for output in self.outputs if output.status != "PASSED"]
+        return found + failed or self.distrust
+
+
+class Bite(msgspec.Struct, kw_only=True):
+    """What a policy says of one damage to one expected output."""
+
+    output: str
+    damage: str
+    caught: bool = False
+    said: str = ""  # the first line of what caught it
+    left_out: str = ""  # why the damage does not apply
+
+
+class Teeth(Record, kw_only=True):
+    """A policy held against every damage."""
+
+    bites: list[Bite]
+    blind: dict[str, str]  # damage, or `output: damage` -> why the case accepts that it passes
+    refused: str = ""  # why nothing was judged: the expected outputs themselves do not pass, for instance
 
 
 class Entry(msgspec.Struct, kw_only=True):

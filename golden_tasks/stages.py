@@ -1,21 +1,19 @@
-"""The steps of a run, shared by scripts and the graph: inputs, golden, execution, judgement."""
+"""The steps before a run, shared by scripts and the graph: inputs and golden."""
 
 from __future__ import annotations
 
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from golden_tasks.backends import Backend
-from golden_tasks.records import Argument, Build
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import InitialValueError, ScalarSpec, Spec, TensorSpec, dtype_name
 
 GoldenFunction = Callable[[dict[str, Any]], object]
+Guard = Callable[[str, Sequence[Spec], Mapping[str, Any], Mapping[str, Any]], None]
 Tensors = dict[str, torch.Tensor]
 
 
@@ -47,11 +45,13 @@ def make_inputs(specs: Sequence[Spec]) -> Tensors:
     return inputs
 
 
-def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor]) -> Tensors:
+def compute_golden(
+    golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Mapping[str, torch.Tensor], guard: Guard | None = None
+) -> Tensors:
     """The expected outputs. The golden function gets clones, zeros for pure outputs, and Python scalars.
 
-    Raises `Failure` (GOLDEN_ERROR) for an output of another shape or dtype than its spec; what the function raises
-    passes through.
+    Raises `Failure` (GOLDEN_ERROR) for an output of another shape or dtype than its spec, and with a `guard` for what
+    that finds; what the function raises passes through.
     """
     values: dict[str, Any] = {}
     for spec in specs:
@@ -61,6 +61,7 @@ def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Map
             values[spec.name] = inputs[spec.name].clone()
         else:
             values[spec.name] = torch.zeros(tuple(spec.shape), dtype=spec.dtype)
+    given = dict(values)
     golden_fn(values)
     name_of_fn = getattr(golden_fn, "__name__", "the golden function")
     expected: Tensors = {}
@@ -80,26 +81,6 @@ def compute_golden(golden_fn: GoldenFunction, specs: Sequence[Spec], inputs: Map
                 f"its spec says {dtype_name(spec.dtype)} {list(spec.shape)}: fill it in place",
             )
         expected[spec.name] = value
+    if guard is not None:
+        guard(name_of_fn, specs, given, values)
     return expected
-
-
-def execute(
-    backend: Backend,
-    work_dir: Path,
-    build: Build,
-    inputs: Mapping[str, torch.Tensor],
-    device: int,
-) -> tuple[Tensors, float]:
-    """The outputs of one run of a build, and the kernel's seconds. The inputs stay as they are, inouts too."""
-    values = [_value(a, inputs) for a in build.arguments]
-    seconds = backend.execute(work_dir, build, values, device)
-    outputs = {a.name: v for a, v in zip(build.arguments, values, strict=True) if a.is_output}
-    return outputs, seconds
-
-
-def _value(argument: Argument, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """What the kernel gets: an input itself, an inout as a clone that it may change, an output as zeros."""
-    if not argument.is_input:
-        return torch.zeros(argument.shape, dtype=getattr(torch, argument.dtype))
-    value = inputs[argument.name]
-    return value.clone() if argument.is_output else value

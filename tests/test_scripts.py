@@ -294,7 +294,7 @@ def test_add_arguments_wires_what_run_takes() -> None:
         parser.parse_args(
             [
                 *("-p", "a2a3sim", "-d", "3", "--save-data", "--golden-data", "D"),
-                *("--runtime-dir", "R", "--compile-only", "--seed", "7"),
+                *("--runtime-dir", "R", "--compile-only", "--seed", "7", "--guards"),
             ]
         )
     )
@@ -307,6 +307,7 @@ def test_add_arguments_wires_what_run_takes() -> None:
         "runtime_dir": None,
         "compile_only": False,
         "seed": None,
+        "guards": False,
     }
     assert given == {
         "platform": "a2a3sim",
@@ -316,6 +317,7 @@ def test_add_arguments_wires_what_run_takes() -> None:
         "runtime_dir": "R",
         "compile_only": True,
         "seed": 7,
+        "guards": True,
     }
 
 

@@ -29,6 +29,7 @@ class Backend(Protocol):
     compiles_with_torch: bool  # whether compiling imports torch or the user's code
     leases_devices: bool  # whether runs on one device must follow each other
     bakes_scalars: bool  # whether a build holds the scalars' values
+    usual_guards: tuple[str, ...]  # those of `golden_tasks.guards` that hold unless a case says otherwise
 
     def unavailable(self) -> str | None:
         """Why the backend cannot be used here; None if it can."""
@@ -59,6 +60,9 @@ class Backend(Protocol):
 
     def rebuild(self, work_dir: Path, build: Build) -> Build:
         """Builds a `runtime_dir` again from its own sources. Raises `Failure`."""
+
+    def possible_guards(self, build: Build) -> tuple[str, ...]:
+        """The guards that can be had for a build. `bounds` needs arguments in this process's own memory."""
 
     def child_environment(self, build: Build) -> dict[str, str]:
         """Environment variables that a process needs from its start to execute the build."""

@@ -47,6 +47,7 @@ class TorchBackend:
     leases_devices = False
     bakes_scalars = False
     compiles_with_torch = True
+    usual_guards: tuple[str, ...] = ("inputs", "written", "repeat")
 
     def unavailable(self) -> str | None:
         return None
@@ -131,6 +132,9 @@ class TorchBackend:
         records.write(work_dir / "build.json", build)
         return build
 
+    def possible_guards(self, build: Build) -> tuple[str, ...]:
+        return self.usual_guards  # torch itself keeps a Python kernel within its tensors
+
     def child_environment(self, build: Build) -> dict[str, str]:
         return {}
 
@@ -157,17 +161,30 @@ def _taken(function: Callable[..., object], tiles: Mapping[str, object]) -> dict
 
 
 def _load(work_dir: Path, build: Build) -> Callable[..., object]:
-    """The function as the build has it. Modules and data beside the original file are found there."""
-    plan = build.plan
-    original = Path(plan["file"]).resolve()
+    """The function as the build has it. Modules and data beside the original file are found there.
+
+    A process loads a build once: what it keeps between calls is there in the next one, as in C++.
+    """
+    original = Path(build.plan["file"]).resolve()
     path = (work_dir / "kernels" / original.name).resolve()
+    text = path.read_bytes()
+    key = (str(path), build.binary, digest.of_bytes(text))
+    if key not in _loaded:
+        _loaded[key] = _loaded_from(path, text, original, work_dir, build)
+    return _loaded[key]
+
+
+_loaded: dict[tuple[str, str, str], Callable[..., object]] = {}
+
+
+def _loaded_from(path: Path, text: bytes, original: Path, work_dir: Path, build: Build) -> Callable[..., object]:
+    plan = build.plan
     home = str(original.parent)
     if home not in sys.path:
         sys.path.insert(0, home)
     name = f"_golden_tasks_build_{digest.of_text(f'{path} {build.binary}')[7:15]}"
     module = ModuleType(name)
     module.__file__ = str(original if original.exists() else path)
-    text = path.read_bytes()
     told = original if original.exists() and original.read_bytes() == text else path  # in a traceback
     sys.modules[name] = module
     exec(compile(text, told, "exec"), vars(module))  # from its source, never from a cached .pyc

@@ -47,6 +47,7 @@ class Run(cmd_run.Run):  # type: ignore[misc]
             for task in ours:
                 for action in task.actions:
                     action.kwargs["again"] = True
+        VerdictReporter.verbose = (options.get("verbosity") or 0) > 1
         interrupt = _Interrupt()
         previous = {number: signal.signal(number, interrupt) for number in _ENDING}
         try:

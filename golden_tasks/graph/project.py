@@ -19,6 +19,7 @@ from golden_tasks.graph.memory import Memory
 from golden_tasks.graph.reporter import VerdictReporter
 from golden_tasks.graph.stage import PER_CASE, Stage
 from golden_tasks.graph.tasks import STAGES
+from golden_tasks.graph.teeth import Bites
 from golden_tasks.records import ABSENT
 from golden_tasks.results import Failure, of_os_error
 
@@ -31,6 +32,7 @@ _GROUPS = {
     "validate": "Hold outputs against the snapshots.",
     "capture": "Publish snapshots that a passing run has proved.",
     "replay": "Bring everything up to date and show the verdicts.",
+    "teeth": "Damage expected outputs as kernels do, and see that the policies catch it.",
 }
 _NEEDS = {
     "inspect": (),
@@ -40,6 +42,7 @@ _NEEDS = {
     "validate": ("execute",),
     "capture": ("validate",),
     "replay": ("capture", "validate"),
+    "teeth": ("golden",),
 }
 
 
@@ -151,7 +154,8 @@ class Project:
             where = f"{', '.join(self.kernels)} below {self.root}"
             what = f"no case is declared in {where}: write Case(...) in one" if files else f"there is no file {where}"
             raise InvalidDodoFile(f"{what}; Project(kernels=...) in the dodo.py says where kernel files are")
-        classes: dict[str, type[Stage] | None] = {stage.verb: stage for stage in STAGES}
+        stages: tuple[type[Stage], ...] = (*STAGES, Bites)
+        classes: dict[str, type[Stage] | None] = {stage.verb: stage for stage in stages}
         for verb in _NEEDS:
             yield {"basename": verb, "name": None, "doc": _GROUPS[verb]}
             yield from self._stage(verb, classes.get(verb), cases)
@@ -207,6 +211,8 @@ class Project:
             return [case.file]
         if verb == "golden":
             return [f"{folder}/contract.json"]
+        if verb == "teeth":
+            return [f"{folder}/policy.json"]
         if verb == "compile":
             return [f"{folder}/contract.json", f"{place}/program.json"]
         if verb == "execute":

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 from doit.exceptions import UnmetDependency
 from doit.reporter import ConsoleReporter
 
-from golden_tasks.graph import names
+from golden_tasks.graph import names, teeth
 from golden_tasks.graph.stage import Stage
 from golden_tasks.graph.tasks import Validate
+from golden_tasks.graph.teeth import Bites
 from golden_tasks.records import Run, Verdict
 from golden_tasks.results import Status
 
@@ -28,6 +29,7 @@ class _Failed(NamedTuple):
     repeat: str
 
 
+_FULL_TABLES = 2
 _UNJUDGED = "-"
 _NOW = "replayed now"
 
@@ -36,6 +38,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
     """Says what ran and why, what failed and how, and how every judged case stands."""
 
     desc = "stages that ran with their reasons, and a table of verdicts"
+    verbose: ClassVar[bool] = False  # whether passes are told in full, as `doit -v 2` asks for
     unjudged: ClassVar[int] = 0  # cases of the last run that it should have judged and did not
 
     def __init__(self, outstream: Any, options: dict[str, Any]) -> None:
@@ -115,6 +118,7 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         projects = {id(stage.project): stage.project for stage in self._stages.values()}
         for project in projects.values():
             project.memory.save()
+        self._show_teeth()
         if self._judged:
             self._table()
         elif self._wanted and not self._said_something and self._reached.issuperset(self._wanted):
@@ -122,6 +126,15 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
             self.write(f"{self._wanted[0]} is current\n" if len(self._wanted) == 1 else f"{several}\n")
         if self.runtime_errors:
             self.write("\n".join(self.runtime_errors) + "\n")
+
+    def _show_teeth(self) -> None:
+        """What became of every damage, in full for a case or two, shortly for more."""
+        asked = [stage for name in self._wanted if isinstance(stage := self._stages[name], Bites)]
+        records = [(stage.case.name, record) for stage in asked if (record := stage.record()) and record.bites]
+        shown = teeth.table if len(records) <= _FULL_TABLES else teeth.summary
+        for name, record in records:
+            self._said_something = True
+            self.write("\n" * (shown is teeth.table) + "\n".join(shown(name, record)) + "\n")
 
     def _stages_of(self, names: list[str], tasks: dict[str, Any]) -> list[str]:
         """The stages among tasks and in groups of them."""
@@ -133,6 +146,8 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
 
     def _fates(self, stage: Stage) -> list[tuple[str, str]]:
         """The verdicts that a failed stage prevents or gives."""
+        if stage.verb == "teeth":
+            return []
         if stage.verb in ("inspect", "golden"):
             return [(stage.case.name, platform) for platform in stage.case.platforms]
         return [(stage.case.name, stage.platform)]
@@ -191,22 +206,53 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         worst = f"{100 * max(used):.1f} %" if used and verdict.status == Status.PASSED else ""
         now = _NOW if key in self._ran else ""
         cells = (*key, verdict.status, worst, _duration(run.seconds if run else verdict.seconds), now)
+        if verdict.status == Status.PASSED:
+            return cells, _what_was_proved(verdict, run) if self.verbose else []
         return cells, _what_is_wrong(stage, verdict)
 
     def _paint(self, text: str, good: bool) -> str:
         return f"\x1b[{32 if good else 31}m{text}\x1b[0m" if self._colour else text
 
 
-def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
-    if verdict.status == Status.PASSED:
-        return []
+def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
+    """How much a pass means: what was compared of each output, how much of the tolerance was used, the guards."""
     lines = []
     for output in verdict.outputs:
-        if output.status != Status.PASSED:
-            first, *rest = output.message.splitlines() or [output.status]
-            lines += [f"{output.name}: {first}", *(f"   {line}" for line in rest)]
-    repeat = _quoted(stage, stage.script(Path(verdict.failed_dir) / "data"))
-    return [*lines, f"kept:    {verdict.failed_dir}", f"repeat:  {repeat}"]
+        told = [f"{output.elements} elements", f"{_share(output.nonzero, output.elements)} nonzero"]
+        told.append(f"{_share(output.finite, output.elements)} finite")
+        first, *rest = output.message.splitlines() or [""]
+        if output.comparator:
+            told.append(f"{output.comparator}: {first}" if first else output.comparator)
+        elif output.worst is not None:
+            told.append(f"worst {100 * output.worst:.3g} % of the tolerance")
+        lines += [f"{output.name}: {', '.join(told)}", *(f"   {line}" for line in rest)]
+    if verdict.trust:
+        lines += [f"trusted although {'; '.join(verdict.distrust)}: {verdict.trust}"]
+    if run is not None and run.guards:
+        on = [name + told.removeprefix("on") for name, told in run.guards.items() if told.startswith("on")]
+        off = [f"{name} {told}" for name, told in run.guards.items() if not told.startswith("on")]
+        lines.append("; ".join([f"guards: {', '.join(on) or 'none'}", *off]))
+    return lines
+
+
+def _share(count: int, of: int) -> str:
+    """A share that never claims all or nothing falsely."""
+    if count in (0, of):
+        return "all" if of and count == of else "none"
+    return f"{min(max(100 * count / of, 0.1), 99.9):.1f} %"
+
+
+def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
+    lines = []
+    for what in verdict.wrong():
+        first, *rest = what.splitlines()
+        lines += [first, *(f"   {line}" for line in rest)]
+    if verdict.status == Status.MISTRUSTED:
+        return [*lines, 'accept it by Case(trust="reason"), or make inputs and tolerances that tell right from wrong']
+    repeat = _quoted(stage, stage.script(Path(verdict.failed_dir) / "data", guards=bool(verdict.findings)))
+    pictures = ", ".join(path.name for path in sorted(Path(verdict.failed_dir).glob("*.png")))
+    kept = f"{verdict.failed_dir}{f' with {pictures}' if pictures else ''}"
+    return [*lines, f"kept:    {kept}", f"repeat:  {repeat}"]
 
 
 def _repeat(stage: Stage, status: Status) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WORK = "golden_tasks.graph.work"
 BUILDING = "golden_tasks.graph.building"
-PER_CASE = ("inspect", "golden")  # the stages that exist once a case, whatever its platforms
+PER_CASE = ("inspect", "golden", "teeth")  # the stages that exist once a case, whatever its platforms
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -203,12 +203,12 @@ class Stage:
         """The command that fails again as the stage did."""
         return f"doit {self.task}"
 
-    def script(self, data: Path) -> str:
+    def script(self, data: Path, guards: bool = False) -> str:
         """The command that runs the build on a snapshot, in a process of the user's own if the file is a script."""
         if not self.case.has_main:
             return f"doit -a replay:{self.label}"
         device = f" -d {self.project.device}" if self.project.device else ""
-        options = f"--golden-data {data} --runtime-dir {self.place / 'runtime'}"
+        options = f"--golden-data {data} --runtime-dir {self.place / 'runtime'}{' --guards' if guards else ''}"
         return f"python {self.case.file} -p {self.platform}{device} {options}"
 
     def act(self, again: bool) -> dict[str, Any]:

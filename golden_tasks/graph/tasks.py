@@ -16,11 +16,14 @@ from golden_tasks import digest, isolation, records
 from golden_tasks.backends import Backend, available_backend, backend_for
 from golden_tasks.graph import locks, reasons
 from golden_tasks.graph.stage import BUILDING, WORK, Stage
+from golden_tasks.guards import Guards
+from golden_tasks.guards.choice import LOGGED
 from golden_tasks.records import (
     ABSENT,
     Build,
     Contract,
     Entry,
+    Finding,
     Inspection,
     Manifest,
     OutputVerdict,
@@ -33,6 +36,7 @@ from golden_tasks.records import (
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import layout
 
+_WITHOUT_RESULT = (Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 _KEPT_FAILURES = 5
 _KEPT_BUILDS = 4  # earlier builds of a program on one platform
 
@@ -293,21 +297,36 @@ class Execute(Stage):
         return self.known(self.record_file(), Run)
 
     def parts(self) -> dict[str, str]:
-        return {"build": self.build().binary, "inputs": _snapshot_of(self)[1].inputs}
+        return {
+            "build": self.build().binary,
+            "inputs": snapshot_of(self)[1].inputs,
+            **{f"guard {name}": told.partition(":")[0] for name, told in self.guards().items()},
+        }
+
+    def guards(self) -> dict[str, str]:
+        """The guards with what is said of each: `on`, or why it is off."""
+        backend, build = backend_for(self.platform), self.build()
+        return self._choice().told(backend.usual_guards, backend.possible_guards(build))
+
+    def _choice(self) -> Guards:
+        policy = self.policy()
+        return Guards(policy.guards, policy.without, policy.repeat)
 
     def words(self, part: str, old: str | None, new: str | None) -> str:
+        if part.startswith("guard "):
+            return f"{part} {reasons.value(old)} -> {reasons.value(new)}"
         return f"new {part}"
 
     def repeat(self, status: Status) -> str:
         if status is Status.OUT_OF_MEMORY:  # a script has no limit
             return super().repeat(status)
         try:
-            return self.script(_snapshot_of(self)[0])
+            return self.script(snapshot_of(self)[0])
         except Failure:
             return super().repeat(status)
 
     def make(self, parts: dict[str, str]) -> tuple[Path, dict[str, str], dict[str, Any]]:
-        build, (snapshot, _) = self.build(), _snapshot_of(self)
+        build, (snapshot, _) = self.build(), snapshot_of(self)
         backend = backend_for(self.platform)
         device = self.project.device
         place = _empty(self.beside)
@@ -317,10 +336,26 @@ class Execute(Stage):
             "snapshot": str(snapshot),
             "place": str(place),
             "device": device,
+            "guards": self._choice().on(backend.usual_guards, backend.possible_guards(build)),
+            "repeat": self.policy().repeat,
+            "tiles": dict(self.program().tiles),
         }
         lease = locks.device_lease(self.platform, device) if backend.leases_devices else nullcontext()
         with lease:
-            return place, parts, self.child("execute", request, environment=backend.child_environment(build))
+            try:
+                return place, parts, self.child("execute", request, environment=backend.child_environment(build))
+            except Failure as failure:
+                which = self._run_that_ended() if failure.status in _WITHOUT_RESULT else ""
+                raise Failure(failure.status, f"{which}{failure.message}") from None
+
+    def _run_that_ended(self) -> str:
+        """Which of the guards' runs a child was in that gave no result, to be put before what is said of its end."""
+        try:
+            log = Path(self.on_platform("execute.log")).read_text(errors="replace").splitlines()
+        except OSError:
+            return ""
+        which = [line.removeprefix(LOGGED) for line in log if line.startswith(LOGGED)]
+        return f"{which[-1]}: " if which else ""
 
     def keep(self, made: tuple[Path, dict[str, str], dict[str, Any]]) -> None:
         place, parts, answer = made
@@ -331,6 +366,8 @@ class Execute(Stage):
             made={self.on_platform(f"replay/{name}"): entry.digest for name, entry in files.items()},
             outputs=layout.digest_of(files, "out"),
             seconds=answer["seconds"],
+            guards=self.guards(),
+            findings=msgspec.convert(answer["findings"], list[Finding]),
         )
         records.write(self.record_file(), run)
 
@@ -342,7 +379,7 @@ class Validate(Stage):
     reads = ("inspection", "snapshot", "run")
     makes = ("verdict",)
     repeats = True
-    of_data = ("outputs", "expected outputs", "inputs")  # the parts that are no policy
+    of_data = ("outputs", "expected outputs", "inputs", "findings")  # the parts that are no policy
 
     def record_file(self) -> str:
         return self.on_platform("verdict.json")
@@ -351,11 +388,14 @@ class Validate(Stage):
         return self.known(self.record_file(), Verdict)
 
     def parts(self) -> dict[str, str]:
-        _, manifest = _snapshot_of(self)
+        _, manifest = snapshot_of(self)
         policy = self.policy()
-        parts = {"outputs": self.run().outputs, "expected outputs": manifest.outputs, **policy.parts}
+        run = self.run()
+        parts = {"outputs": run.outputs, "expected outputs": manifest.outputs, **policy.parts}
         if policy.comparators:
             parts["inputs"] = manifest.inputs
+        if run.findings:
+            parts["findings"] = digest.of_parts({f"{f.status} {f.argument}": f.message for f in run.findings})
         return parts
 
     def absence(self) -> str:
@@ -373,24 +413,39 @@ class Validate(Stage):
         verdict = self.record()
         if verdict is None or verdict.status == Status.PASSED.value:
             return None
-        lines = [f"{o.name}: {o.message}" for o in verdict.outputs if o.status != Status.PASSED.value]
-        return Failure(Status(verdict.status), "\n".join(lines))
+        return Failure(Status(verdict.status), "\n".join(verdict.wrong()))
 
     def make(self, parts: dict[str, str]) -> Verdict:
-        snapshot, manifest = _snapshot_of(self)
+        snapshot, manifest = snapshot_of(self)
         request = {
             "arguments": msgspec.to_builtins(manifest.arguments),
             "policy": msgspec.to_builtins(self.policy()),
             "snapshot": str(snapshot),
             "run": str(self.place / "replay"),
+            "pictures": str(self.beside),
+            "tiles": dict(self.program().tiles),
         }
         outputs = msgspec.convert(self.child("validate", request)["verdicts"], list[OutputVerdict])
-        failed = [o.status for o in outputs if o.status != Status.PASSED.value]
+        distrust = [f"{output.name}: {output.weak}" for output in outputs if output.weak]
+        if not any(output.elements for output in outputs):
+            distrust = ["no element was compared: every output is empty"]
+        run, trust = self.run(), self.policy().trust
+        failed = [f.status for f in run.findings] + [o.status for o in outputs if o.status != Status.PASSED.value]
         status = failed[0] if failed else Status.PASSED.value
-        return Verdict(made_from=parts, status=status, outputs=outputs, seconds=self.run().seconds)
+        if distrust and not failed and not trust:
+            status = Status.MISTRUSTED.value
+        return Verdict(
+            made_from=parts,
+            status=status,
+            outputs=outputs,
+            findings=run.findings,
+            distrust=[] if failed else distrust,
+            trust=trust if distrust and not failed else "",
+            seconds=run.seconds,
+        )
 
     def keep(self, made: Verdict) -> None:
-        if made.status != Status.PASSED.value:
+        if made.status not in (Status.PASSED.value, Status.MISTRUSTED.value):
             made.failed_dir = str(self._keep_failed_run())
         records.write(self.record_file(), made)
         if made.failed_dir:
@@ -398,7 +453,7 @@ class Validate(Stage):
 
     def _keep_failed_run(self) -> Path:
         """Inputs, expected and actual outputs of the run, in a folder of their own; the oldest of many goes away."""
-        snapshot, _ = _snapshot_of(self)
+        snapshot, _ = snapshot_of(self)
         parent = self.folder / "failed"
         parent.mkdir(parents=True, exist_ok=True)
         for old in sorted(p for p in parent.iterdir() if p.is_dir())[: -_KEPT_FAILURES + 1]:
@@ -408,6 +463,8 @@ class Validate(Stage):
         layout.copy_files(snapshot / "out", place / "data" / "out")
         shutil.copyfile(snapshot / layout.MANIFEST, place / "data" / layout.MANIFEST)
         layout.copy_files(self.place / "replay" / "out", place / "actual")
+        for picture in sorted(self.beside.glob("*.png")):
+            picture.rename(place / picture.name)
         return place
 
 
@@ -437,7 +494,7 @@ class Capture(Stage):
         if reason is not None or verdict is None or verdict.status != Status.PASSED.value:
             said = reason or (verdict.status if verdict else "never made")
             raise Failure(Status.STALE, f"not proved by a passing run ({said}): run doit replay:{self.label}")
-        folder, manifest = _snapshot_of(self)
+        folder, manifest = snapshot_of(self)
         proof = Proof(
             platform=self.platform,
             build=self.build().binary,
@@ -455,7 +512,7 @@ class Capture(Stage):
 STAGES: tuple[type[Stage], ...] = (Inspect, Golden, Compile, Execute, Validate, Capture)
 
 
-def _snapshot_of(stage: Stage) -> tuple[Path, Manifest]:
+def snapshot_of(stage: Stage) -> tuple[Path, Manifest]:
     """The snapshot of the current contract, pending or published. Raises `Failure` if there is none."""
     found = Golden(stage.project, stage.case, stage.platform).current()
     if found is None:

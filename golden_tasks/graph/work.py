@@ -8,26 +8,32 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import msgspec
+import torch
 
-from golden_tasks import stages
+from golden_tasks import isolation, stages
 from golden_tasks.backends import backend_for
 from golden_tasks.case import Case
 from golden_tasks.fingerprint.imports import absent_modules, import_from_source, module_from_file
 from golden_tasks.fingerprint.local import is_local, on_disk, shown
 from golden_tasks.fingerprint.watch import watching
 from golden_tasks.graph.building import compile as compile
+from golden_tasks.guards import runs
+from golden_tasks.guards.golden import GoldenGuard
 from golden_tasks.inspection import contract_of, policy_of, program_of
-from golden_tasks.records import Argument, Build, Policy, Program
+from golden_tasks.records import Argument, Build, OutputVerdict, Policy, Program
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import tensors
 from golden_tasks.specs import InitialValueError, Spec, arguments_of
-from golden_tasks.validation import judge
+from golden_tasks.validation import judge, plot
+from golden_tasks.validation.comparator import is_ignoring_expected
 from golden_tasks.validation.judge import check_policy
+from golden_tasks.validation.teeth import Judge, bite
 
 
 def inspect(request: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +43,7 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
         case = _load(request["file"], request["case"])
         specs = _specs(case)
         contract = contract_of(case.name, specs, case.golden, case.seed, root, where)
-        policy = policy_of(case.rtol, case.atol, case.compare_fn, root, where)
+        policy = _policy(case, root, where)
         outputs = [a.name for a in contract.arguments if a.is_output]
         if not outputs:
             raise Failure(Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True")
@@ -76,7 +82,9 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
         except InitialValueError as error:
             raise Failure(Status.CASE_ERROR, str(error)) from error
         files = tensors.save(place / "in", inputs)
-        files |= tensors.save(place / "out", stages.compute_golden(case.golden, specs, inputs))
+        unused = [output for output, comparator in case.compare_fn.items() if is_ignoring_expected(comparator)]
+        expected = stages.compute_golden(case.golden, specs, inputs, GoldenGuard(unused))
+        files |= tensors.save(place / "out", expected)
     return {
         "files_made": msgspec.to_builtins(files),
         "origin": tensors.origin(),
@@ -90,32 +98,89 @@ def golden(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:
-    """Runs a build on a snapshot's inputs and saves the outputs below `place`."""
+    """Runs a build on a snapshot's inputs, guarded, and saves the outputs below `place`."""
     import_from_source()
     build = msgspec.convert(request["build"], Build)
-    arguments = build.arguments
-    inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
-    backend = backend_for(build.platform)
-    outputs, seconds = stages.execute(backend, Path(request["runtime_dir"]), build, inputs, request["device"])
-    files = tensors.save(Path(request["place"]) / "out", outputs)
-    return {"files": msgspec.to_builtins(files), "seconds": seconds}
+    inputs = tensors.load_inputs(Path(request["snapshot"]), build.arguments)
+    backend, runtime_dir, device = backend_for(build.platform), Path(request["runtime_dir"]), request["device"]
+    ran = runs.execute(
+        backend,
+        runtime_dir,
+        build,
+        inputs,
+        device,
+        request["guards"],
+        request["repeat"],
+        isolation.restart_clock,
+        request["tiles"],
+    )
+    files = tensors.save(Path(request["place"]) / "out", ran.outputs)
+    return {
+        "files": msgspec.to_builtins(files),
+        "seconds": ran.seconds,
+        "findings": msgspec.to_builtins(ran.findings),
+    }
 
 
 def validate(request: dict[str, Any]) -> dict[str, Any]:
-    """Judges saved outputs against a snapshot under the policy."""
+    """Judges saved outputs against a snapshot under the policy; a picture of each that differs goes to `pictures`."""
+    expected, judge = _judge(request)
+    outputs = tensors.load_outputs(Path(request["run"]), msgspec.convert(request["arguments"], tuple[Argument, ...]))
+    verdicts = judge(outputs)
+    if plot.unavailable() is None:
+        policy = msgspec.convert(request["policy"], Policy)
+        for verdict in verdicts:
+            if verdict.status == Status.WRONG_VALUE.value and not verdict.comparator:
+                folder = Path(request["pictures"])
+                folder.mkdir(parents=True, exist_ok=True)
+                plot.save_picture(
+                    folder / f"{verdict.name}.png",
+                    outputs[verdict.name],
+                    expected[verdict.name],
+                    policy.rtol,
+                    policy.atol,
+                    equal_nan=policy.equal_nan,
+                    tiles=request["tiles"],
+                    title=f"{request['case']}: {verdict.name}",
+                )
+    return {"verdicts": msgspec.to_builtins(verdicts)}
+
+
+def teeth(request: dict[str, Any]) -> dict[str, Any]:
+    """Judges damaged expected outputs; `refused` says why there is nothing to judge."""
+    expected, judge = _judge(request)
+    wrong = [verdict for verdict in judge(expected) if verdict.status != Status.PASSED.value]
+    if wrong:
+        said = "; ".join(f"{verdict.name}: {verdict.message.splitlines()[0]}" for verdict in wrong)
+        return {"bites": [], "refused": f"the expected outputs themselves do not pass: {said}"}
+    return {"bites": msgspec.to_builtins(bite(expected, judge, request["tiles"])), "refused": ""}
+
+
+def _judge(request: dict[str, Any]) -> tuple[stages.Tensors, Judge]:
+    """The expected outputs of a snapshot, and what judges outputs against them under the policy."""
     arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
     policy = msgspec.convert(request["policy"], Policy)
     comparators, inputs = {}, {}
     if policy.comparators:
         case = _load(request["file"], request["case"])
-        now = policy_of(case.rtol, case.atol, case.compare_fn, Path.cwd())
-        _same(policy.parts, now.parts, case)
+        _same(policy.parts, _policy(case, Path.cwd()).parts, case)
         comparators = case.compare_fn
         inputs = tensors.load_inputs(Path(request["snapshot"]), arguments)
-    outputs = tensors.load_outputs(Path(request["run"]), arguments)
     expected = tensors.load_outputs(Path(request["snapshot"]), arguments)
-    verdicts = judge(outputs, expected, policy.rtol, policy.atol, comparators, inputs)
-    return {"verdicts": msgspec.to_builtins(verdicts)}
+
+    def judged(outputs: Mapping[str, torch.Tensor]) -> list[OutputVerdict]:
+        return judge(
+            outputs,
+            expected,
+            policy.rtol,
+            policy.atol,
+            comparators,
+            inputs,
+            equal_nan=policy.equal_nan,
+            tiles=request["tiles"],
+        )
+
+    return expected, judged
 
 
 def _load(file: str, name: str) -> Case:
@@ -148,6 +213,13 @@ def _specs(case: Case) -> list[Spec]:
     except (TypeError, ValueError) as error:
         raise Failure(Status.CASE_ERROR, f"case {case.name!r}: {error}") from error
     return list(specs)
+
+
+def _policy(case: Case, root: Path, where: dict[str, str] | None = None) -> Policy:
+    policy = policy_of(case.rtol, case.atol, case.compare_fn, root, where, equal_nan=case.equal_nan, trust=case.trust)
+    policy.guards, policy.without, policy.repeat = case.guards.asked, dict(case.guards.without), case.guards.repeat
+    policy.blind = case.blind
+    return policy
 
 
 def _describe(case: Case, platform: str, where: dict[str, str]) -> Program:

@@ -6,5 +6,6 @@ torch already (see `server`); one that needs an environment of its own from the 
 """
 
 from golden_tasks.isolation.call import ChildError, call, is_started, start
+from golden_tasks.isolation.clock import restart_clock
 
-__all__ = ["ChildError", "call", "is_started", "start"]
+__all__ = ["ChildError", "call", "is_started", "restart_clock", "start"]

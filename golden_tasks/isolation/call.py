@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from golden_tasks.isolation.clock import mark
 from golden_tasks.isolation.processes import READY, WHERE, end_group
 from golden_tasks.results import Failure, Status
 
@@ -63,26 +64,29 @@ def call(
 ) -> dict[str, Any]:
     """Calls `"module:function"` with `request` in a child process and returns its result.
 
-    `timeout` is in seconds, `memory` in bytes, on top of what the child starts with. What the child prints, C code's
-    output too, goes to `log`. `environment` holds variables that the child needs from its start. Raises the `Failure`
-    that the function raised, `Failure` with CRASHED, TIMEOUT or OUT_OF_MEMORY if it did not come back, and
-    `ChildError` for another exception, `OSError` if the disk has no room for log and result.
+    `timeout` is in seconds, and starts anew when the function calls `restart_clock`; `memory` is in bytes, on top of
+    what the child starts with. What the child prints, C code's output too, goes to `log`. `environment` holds
+    variables that the child needs from its start. Raises the `Failure` that the function raised, `Failure` with
+    CRASHED, TIMEOUT or OUT_OF_MEMORY if it did not come back, `ChildError` for another exception, and `OSError` if the
+    disk has no room for log and result.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
-    result_file = log.resolve().with_suffix(".result")
+    result_file, clock = log.resolve().with_suffix(".result"), log.resolve().with_suffix(".clock")
     result_file.unlink(missing_ok=True)
+    clock.unlink(missing_ok=True)
     order = {
         "function": function,
         "request": request,
         "result": str(result_file),
         "log": str(log.resolve()),
+        "clock": str(clock),
         "memory": memory,
         "folder": str(Path.cwd()),
         "environment": {**_inherited(), **(environment or {})},
     }
     try:
-        returncode = _returncode(_Fresh(order) if environment else _Forked(order), timeout, log)
+        returncode = _returncode(_Fresh(order) if environment else _Forked(order), timeout, log, clock)
         if returncode is None:
             more = "Case(timeout=...) or Project(timeout=...) allows more"
             ended = f"still running after {timeout:g} s, and was ended ({more})"
@@ -96,6 +100,7 @@ def call(
             raise Failure(Status.CRASHED, "\n".join([f"{ended}; log: {log}", *rest])) from None
     finally:
         result_file.unlink(missing_ok=True)
+        clock.unlink(missing_ok=True)
     if "failure" in answer:
         raise Failure(Status(answer["failure"]), answer["message"])
     if "raised" in answer:
@@ -117,11 +122,17 @@ class _Child(Protocol):
         """Ends the child and all that it started."""
 
 
-def _returncode(child: _Child, timeout: float, log: Path) -> int | None:
+def _returncode(child: _Child, timeout: float, log: Path, clock: Path) -> int | None:
     """A child's exit status once it has ended by itself; None if it had to be ended after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
+    deadline, marked = time.monotonic() + timeout, None
     try:
-        while (left := deadline - time.monotonic()) > 0:
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 and mark(clock) == marked:
+                break
+            if left <= 0:
+                marked, left = mark(clock), timeout
+                deadline = time.monotonic() + timeout
             # Short waits: a signal that another thread of this process got interrupts none of ours.
             returncode = child.wait(min(_LONGEST_WAIT, left))
             _free_middle(log)

@@ -17,6 +17,7 @@ from typing import Any
 
 from golden_tasks.fingerprint.local import is_local
 from golden_tasks.fingerprint.local import shown as shown_path
+from golden_tasks.isolation import clock
 from golden_tasks.isolation.processes import WHERE, end_with_parent
 from golden_tasks.results import Failure, Status
 
@@ -34,6 +35,7 @@ _HARNESS = str(Path(__file__).resolve().parent.parent)
 
 def serve(order: dict[str, Any]) -> None:
     """Carries out one order: output to its log, the result to its file. Does not return."""
+    clock.belongs_to(order["clock"])
     end_with_parent(signal.SIGKILL)
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)

@@ -1,4 +1,4 @@
-"""Every output of a run judged under the policy, and the words for what was found."""
+"""Every output of a run judged under the policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import torch
 from golden_tasks.records import OutputVerdict
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import dtype_name
-from golden_tasks.validation.compare import Comparator, Comparison, Mismatch, compare
+from golden_tasks.validation.comparator import Comparator, call, is_report, label
+from golden_tasks.validation.compare import compare
+from golden_tasks.validation.meaning import counts_of, weakness, weakness_under
+from golden_tasks.validation.report import describe
 
 
 class GoldenMismatch(AssertionError):
@@ -24,6 +27,9 @@ def judge(
     atol: float,
     compare_fn: Mapping[str, Comparator] | None = None,
     inputs: Mapping[str, torch.Tensor] | None = None,
+    *,
+    equal_nan: bool = False,
+    tiles: Mapping[str, object] | None = None,
 ) -> list[OutputVerdict]:
     """One verdict an output, in the order of `expected`. Shapes and dtypes must be equal before values count.
 
@@ -48,17 +54,7 @@ def judge(
                 _by_comparator(name, comparators[name], outputs, expected, inputs or {}, rtol=rtol, atol=atol)
             )
         else:
-            found = compare(actual, wanted, rtol, atol)
-            verdicts.append(
-                OutputVerdict(
-                    name=name,
-                    status=(Status.WRONG_VALUE if found.mismatches else Status.PASSED).value,
-                    message=wording(found, rtol, atol) if found.mismatches else "",
-                    elements=found.elements,
-                    mismatches=found.mismatches,
-                    worst=found.worst if math.isfinite(found.worst) else None,
-                )
-            )
+            verdicts.append(_by_default(name, actual, wanted, rtol, atol, equal_nan, tiles))
     return verdicts
 
 
@@ -69,20 +65,24 @@ def validate_golden(
     atol: float = 1e-5,
     compare_fn: Mapping[str, Comparator] | None = None,
     inputs: Mapping[str, torch.Tensor] | None = None,
+    *,
+    equal_nan: bool = False,
+    tiles: Mapping[str, object] | None = None,
 ) -> None:
     """Holds outputs against the golden ones and prints a `[RUN]` line for each.
 
     Raises `GoldenMismatch`, an `AssertionError`, naming the outputs that do not match, and `Failure` as `judge` does.
     """
-    verdicts = judge(outputs, golden, rtol, atol, compare_fn, inputs)
+    verdicts = judge(outputs, golden, rtol, atol, compare_fn, inputs, equal_nan=equal_nan, tiles=tiles)
     for verdict in verdicts:
         tensor = outputs[verdict.name]
-        label = comparator_label((compare_fn or {}).get(verdict.name))
+        comparator = f" ({verdict.comparator})" if verdict.comparator else ""
         passed = verdict.status == Status.PASSED.value
         shape = tuple(tensor.shape)
         word = "PASS" if passed else "FAIL"
-        print(f"[RUN]   {verdict.name!r} {word}  shape={shape} dtype={tensor.dtype}{label}")
-        for line in () if passed else verdict.message.splitlines():
+        print(f"[RUN]   {verdict.name!r} {word}  shape={shape} dtype={tensor.dtype}{comparator}")
+        silent = passed and not is_report((compare_fn or {}).get(verdict.name))
+        for line in () if silent else verdict.message.splitlines():
             print(f"[RUN]     {line}")
     failed = [v.name for v in verdicts if v.status != Status.PASSED.value]
     if failed:
@@ -102,44 +102,32 @@ def check_policy(rtol: float, atol: float, comparators: Mapping[str, object], ou
         raise Failure(Status.CASE_ERROR, f"compare_fn names {unknown}, but the outputs are {outputs}")
 
 
-def comparator_label(comparator: Comparator | None) -> str:
-    """` (name)` for a comparator, nothing for the default comparison."""
-    if comparator is None:
-        return ""
-    return f" ({getattr(comparator, '__name__', type(comparator).__name__)})"
-
-
-def wording(found: Comparison, rtol: float, atol: float) -> str:
-    """What a failed comparison says to the user: how many, the first ones, the worst one.
-
-    Integers and bools have no tolerance, and any two bools that differ are as far apart.
-    """
-    worst = found.worst_mismatch
-    exact = worst is not None and isinstance(worst.expected, int)
-    tolerances = "" if exact else f" (rtol={rtol:g}, atol={atol:g})"
-    nans = f"; {found.actual_nans} got nan" if found.actual_nans else ""
-    nans += f"; {found.expected_nans} expected nan, which nothing equals" if found.expected_nans else ""
-    lines = [f"{found.mismatches} of {found.elements} elements differ{tolerances}{nans}"]
-    lines += [_line(m) for m in found.first]
-    hidden = found.mismatches - len(found.first)
-    if hidden > 0:
-        lines.append(f"... and {hidden} more")
-    if worst is not None and found.mismatches > 1 and not isinstance(worst.expected, bool):
-        lines.append(f"worst: {_line(worst)}")
-    return "\n".join(lines)
-
-
-def _line(mismatch: Mismatch) -> str:
-    index = ", ".join(map(str, mismatch.index))
-    values = f"[{index}] expected {_number(mismatch.expected)}, got {_number(mismatch.actual)}"
-    if isinstance(mismatch.expected, int) or math.isnan(mismatch.difference):
-        return values
-    allowed = f" (allowed {mismatch.allowed:.3g})" if math.isfinite(mismatch.difference) and mismatch.allowed else ""
-    return f"{values}, off by {mismatch.difference:.3g}{allowed}"
-
-
-def _number(value: object) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
+def _by_default(
+    name: str,
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    rtol: float,
+    atol: float,
+    equal_nan: bool,
+    tiles: Mapping[str, object] | None,
+) -> OutputVerdict:
+    found = compare(actual, expected, rtol, atol, equal_nan)
+    verdict = OutputVerdict(
+        name=name,
+        status=Status.PASSED.value,
+        message="",
+        elements=found.elements,
+        mismatches=found.mismatches,
+        worst=found.worst if math.isfinite(found.worst) else None,
+        nonzero=found.nonzero_expected,
+        finite=found.finite_expected,
+    )
+    if found.mismatches:
+        verdict.status = Status.WRONG_VALUE.value
+        verdict.message = describe(name, actual, expected, rtol, atol, equal_nan=equal_nan, tiles=tiles)
+        return verdict
+    verdict.weak = weakness(found, actual.is_floating_point() or actual.is_complex())
+    return verdict
 
 
 def _by_comparator(
@@ -152,20 +140,25 @@ def _by_comparator(
     rtol: float,
     atol: float,
 ) -> OutputVerdict:
-    answer = comparator(
+    passed, message = call(
+        name,
+        comparator,
         outputs[name],
         expected[name],
-        actual_outputs=dict(outputs),
-        expected_outputs=dict(expected),
-        inputs=dict(inputs),
+        actual_outputs=outputs,
+        expected_outputs=expected,
+        inputs=inputs,
         rtol=rtol,
         atol=atol,
     )
-    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool)):
-        label = comparator_label(comparator).strip()
-        raise TypeError(f"the comparator of {name!r} {label} must return (bool, str), not {answer!r}")
-    passed, message = answer
-    status = Status.PASSED if passed else Status.WRONG_VALUE
+    counts, elements = counts_of(outputs[name], expected[name]), expected[name].numel()
     return OutputVerdict(
-        name=name, status=status.value, message=str(message), elements=expected[name].numel(), mismatches=0
+        name=name,
+        status=(Status.PASSED if passed else Status.WRONG_VALUE).value,
+        message=message or ("" if passed else f"fails under {label(comparator)}"),
+        elements=elements,
+        nonzero=counts.nonzero_expected,
+        finite=counts.finite_expected,
+        comparator=label(comparator),
+        weak=weakness_under(comparator, counts, elements) if passed else "",
     )

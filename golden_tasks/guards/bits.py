@@ -1,0 +1,81 @@
+"""Tensors as the bits that they hold: what a run left as it was, and what it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_NAN = {  # a quiet NaN that no arithmetic makes
+    torch.float64: 0x7FF85A5A5A5A5A5A,
+    torch.float32: 0x7FC5A5A5,
+    torch.float16: 0x7E5A,
+    torch.bfloat16: 0x7FDA,
+}
+_NAN_BYTES = {"float8_e4m3fn": 0x7F, "float8_e5m2": 0x7E, "float8_e4m3fnuz": 0x80, "float8_e5m2fnuz": 0x80}
+
+
+def of(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory as integers of the elements' size; a complex tensor as pairs of them. Nothing is copied."""
+    if tensor.dtype.is_complex:
+        tensor = torch.view_as_real(tensor.resolve_conj())
+    return tensor.resolve_neg().view(_WORDS[tensor.element_size()])
+
+
+def fill(tensor: torch.Tensor) -> None:
+    """Fills a tensor with what a kernel has no reason to write: NaN of an odd kind, True, or an odd integer."""
+    words = of(tensor)
+    real = torch.empty(0, dtype=tensor.dtype).real.dtype if tensor.dtype.is_complex else tensor.dtype
+    if real == torch.bool:
+        words.fill_(1)
+    elif real in _NAN:
+        words.fill_(_NAN[real])
+    else:
+        name = str(real).removeprefix("torch.")
+        words.fill_(_NAN_BYTES.get(name, int.from_bytes(b"\x5a" * tensor.element_size(), "big")))
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor with its values in memory: a conjugate or a negative that was put off is carried out."""
+    return tensor.resolve_conj().resolve_neg()
+
+
+def extent_of(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """How many elements lie from a tensor's first to its last, those between them counted."""
+    return 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def extent(tensor: torch.Tensor) -> torch.Tensor:
+    """All elements from a tensor's first to its last, in the order of memory. Nothing is copied."""
+    elements = extent_of(tensor.shape, tensor.stride())
+    return tensor.detach().as_strided((elements,), (1,), tensor.storage_offset())
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same strides."""
+    tensor = plain(tensor)
+    copy = extent(tensor).clone().as_strided(tuple(tensor.shape), tensor.stride())
+    return copy.requires_grad_(tensor.requires_grad)
+
+
+def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of one shape and dtype hold the same bits."""
+    return torch.equal(of(one), of(other))
+
+
+def differing(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Which elements differ, as bools: two NaNs do not, whatever their bits."""
+    differ = _by_element(of(one) != of(other), one)
+    if one.dtype.is_floating_point or one.dtype.is_complex:
+        differ &= ~(one.isnan() & other.isnan())
+    return differ
+
+
+def holding(tensor: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+    """Which elements hold just the bits that `words`, a tensor of the same shape and dtype, holds."""
+    return ~_by_element(of(tensor) != of(words), tensor)
+
+
+def _by_element(words: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    return words.any(dim=-1) if tensor.dtype.is_complex else words
