@@ -226,10 +226,10 @@ def _run(
         with _stage("runtime"):
             usual, possible = backend.usual_guards, backend.possible_guards(build)
             on = Guards(guards, unguarded or {}, repeat).on(usual, possible)
-            ran = runs.execute(backend, work_dir, build, inputs, device, on, repeat, tiles=dict(described.tiles))
+            ran = runs.execute(backend, work_dir, build, inputs, device, on, repeat, _say_run, dict(described.tiles))
         for finding in ran.findings:
             print(f"[RUN]   {finding.argument!r} {finding.status}  {finding.message}", flush=True)
-        failed = [f"{finding.status} {finding.argument!r}: {finding.message}" for finding in ran.findings]
+        failed = [f"{found.status} {found.argument!r} {found.message.partition(': ')[0]}" for found in ran.findings]
         if golden.expected:
             try:
                 with _stage("validate"):
@@ -289,6 +289,10 @@ def _writing() -> Iterator[None]:
         yield
     except OSError as error:
         raise of_os_error(error) from error
+
+
+def _say_run(which: str) -> None:
+    print(f"[RUN]   guards: {which}", flush=True)
 
 
 @_writing()

@@ -75,11 +75,15 @@ def minus_signed(a: float, e: float) -> float:
 
 
 def modulus(x: float, y: float) -> float:
-    """As the rule defines it: by a power of two into the range where squares neither overflow nor underflow."""
+    """As the rule defines it: by a power of two into the range where squares neither overflow nor underflow.
+
+    NaN if it is more than fp64 holds: then nothing is within a tolerance relative to it.
+    """
     larger = math.nan if is_nan(x) or is_nan(y) else max(abs(x), abs(y))
     scale = 2.0**-600 if larger > 2.0**500 else 2.0**600 if larger < 2.0**-500 else 1.0
     x, y = x * scale, y * scale
-    return math.sqrt(x * x + y * y) / scale
+    found = math.sqrt(x * x + y * y) / scale
+    return math.nan if math.isinf(found) else found
 
 
 def size(value: Value) -> float:
@@ -133,6 +137,8 @@ def bad_by_reldiff(a: Value, e: Value, threshold: float) -> tuple[bool, float]:
     difference = minus(a, e)
     if difference < threshold:
         return False, difference
+    if is_nan(size(a)) or is_nan(size(e)):
+        return True, math.inf
     larger = max(size(a), size(e), 2.0**-14 / threshold)
     relative = difference / plus(larger, 1e-9)
     return not relative <= threshold, relative
@@ -238,8 +244,8 @@ def spread_out(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def same(one: float, other: float) -> bool:
-    """Shares: equal up to what the fp32 sieve cannot tell apart."""
-    return one == other or math.isclose(one, other, rel_tol=2.0**-16)
+    """Shares: equal up to what the fp32 sieve cannot tell apart; the smallest ones are 0 to it."""
+    return one == other or math.isclose(one, other, rel_tol=2.0**-16, abs_tol=2.0**-120)
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)

@@ -244,7 +244,7 @@ def test_a_failure_says_how_many_which_first_and_which_is_worst() -> None:
     assert (verdict.status, verdict.elements, verdict.mismatches, verdict.worst) == ("WRONG_VALUE", 12, 7, 24.0)
     assert verdict.message.splitlines()[:6] == [
         "7 of 12 elements differ (rtol=1e-05, atol=0.125)",
-        "where: scattered: 58.3 % of all elements, no pattern",
+        "where: scattered: 58.3 % of all elements",
         "        index  expected  got  difference  allowed",
         "first  [0, 3]         0  0.5         0.5    0.125",
         "       [1, 0]         0  0.5         0.5    0.125",
@@ -436,3 +436,10 @@ def test_tensors_of_two_shapes_or_dtypes_are_not_compared() -> None:
         compare(torch.zeros(1), torch.zeros(4), 0, 0)
     with pytest.raises(ValueError, match=r"not torch\.float16 \[1\] and torch\.float32 \[1\]"):
         compare(torch.zeros(1).half(), torch.zeros(1), 0, 0)
+
+
+def test_nothing_is_within_a_tolerance_relative_to_a_magnitude_that_fp64_cannot_hold() -> None:
+    expected = torch.tensor([1.7e308 + 1.7e308j], dtype=torch.complex128)
+
+    assert compare(expected / 2, expected, rtol=1e-5, atol=0).mismatches == 1
+    assert compare(expected.clone(), expected, rtol=1e-5, atol=0).mismatches == 0

@@ -215,9 +215,9 @@ def test_what_is_found_does_not_depend_on_the_pieces(
         (
             lambda: torch.rand(256, 256, generator=torch.Generator().manual_seed(0)) < 0.031,
             "",
-            ["scattered: 3.1 % of all elements, no pattern"],
+            ["scattered: 3.1 % of all elements"],
         ),
-        (lambda: ~torch.eye(256, dtype=torch.bool), "", ["almost everywhere: 99.6 % of all elements, no pattern"]),
+        (lambda: ~torch.eye(256, dtype=torch.bool), "", ["almost everywhere: 99.6 % of all elements"]),
         (lambda: torch.ones(256, 256, dtype=torch.bool), "", ["everywhere: no element is right"]),
         (lambda: mask((256, 256), (3, 70)), "", ["in tile (0, 1) of 4 x 4 (TILE_M=64 x TILE_N=64)"]),
         (lambda: torch.ones((), dtype=torch.bool), "", []),
@@ -251,3 +251,59 @@ def test_parameters_that_are_no_sizes_play_no_part() -> None:
     parameters = {"SCHEDULE": "static", "DOUBLE_BUFFER": True, "UNROLL": 1, "ALPHA": 0.5, "OFF": 0}
 
     assert locate(mask((8, 8), (slice(None), 7)), parameters).block == (None, None)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        mask((4, 16), (0, slice(0, 9)), (1, [0, 8])),  # what a second piece does not hit is hit by the first
+        mask((4, 16), (1, slice(3, None)), (2, slice(0, 2))),  # a run of neighbours through two pieces
+    ],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_pieces_add_up_in_any_order(marked: torch.Tensor, order: int) -> None:
+    marks = Marks((4, 16))
+    for row in range(4)[::order]:
+        marks.add(marked[row].nonzero().flatten() + 16 * row)
+
+    assert marks.where() == locate(marked)
+
+
+@pytest.mark.parametrize(
+    ("marked", "said"),
+    [
+        (mask((16, 8), ([0, 4, 8],)), "all in rows 0, 4, 8: every element there"),
+        (
+            mask((16, 16), (slice(0, 8), slice(4, 12))),
+            "all in column tiles 1..2 of 4 (T=4: columns 4..11) in row tiles 0..1 of 4 (S=4: rows 0..7): "
+            "every element there",
+        ),
+    ],
+)
+def test_a_pattern_that_ends_and_a_box_of_several_tiles_are_named_as_such(marked: torch.Tensor, said: str) -> None:
+    tiles = {"S": 4, "T": 4} if marked.shape[1] == 16 else {}
+
+    assert where.lines(locate(marked, tiles))[0] == said
+
+
+def test_a_place_that_is_most_of_the_output_is_told_if_it_is_wrong_throughout() -> None:
+    mask = torch.zeros(200, 250, dtype=torch.bool)
+    mask[32:] = True
+    mask[40, 7] = mask[199, 249] = False
+
+    assert where.lines(where.locate(mask)) == ["all in the last 168 rows (32..199): over 99.9 % of the elements there"]
+
+
+def test_a_tile_is_named_by_the_likeliest_parameter_that_fits() -> None:
+    mask = torch.zeros(20, 28, dtype=torch.bool)
+    mask[16:] = True
+    tiles = {"TILE_M": 8, "TILE_N": 8, "TILE_K": 16}
+
+    assert where.summary(where.locate(mask, tiles)) == "all in the last row tile (TILE_M=8)"
+
+
+def test_a_parameter_that_names_the_columns_does_not_cut_the_rows() -> None:
+    mask = torch.zeros(12, 24, dtype=torch.bool)
+    mask[7] = True
+
+    assert where.summary(where.locate(mask, {"TILE_COLS": 8})) == "all in row 7"

@@ -15,6 +15,7 @@ from golden_tasks.graph import names, teeth
 from golden_tasks.graph.stage import Stage
 from golden_tasks.graph.tasks import Validate
 from golden_tasks.graph.teeth import Bites
+from golden_tasks.guards import GUARDS
 from golden_tasks.records import Run, Verdict
 from golden_tasks.results import Status
 
@@ -224,15 +225,21 @@ def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
         if output.comparator:
             told.append(f"{output.comparator}: {first}" if first else output.comparator)
         elif output.worst is not None:
-            told.append(f"worst {100 * output.worst:.3g} % of the tolerance")
+            told.append(f"worst {_percent(output.worst)} of the tolerance")
         lines += [f"{output.name}: {', '.join(told)}", *(f"   {line}" for line in rest)]
     if verdict.trust:
-        lines += [f"trusted although {'; '.join(verdict.distrust)}: {verdict.trust}"]
+        lines += [f"means little: {'; '.join(verdict.distrust)}", f"trusted all the same: {verdict.trust}"]
     if run is not None and run.guards:
-        on = [name + told.removeprefix("on") for name, told in run.guards.items() if told.startswith("on")]
-        off = [f"{name} {told}" for name, told in run.guards.items() if not told.startswith("on")]
+        guards = [(name, run.guards[name]) for name in GUARDS if name in run.guards]
+        on = [name + told.removeprefix("on") for name, told in guards if told.startswith("on")]
+        off = [f"{name} {told}" for name, told in guards if not told.startswith("on")]
         lines.append("; ".join([f"guards: {', '.join(on) or 'none'}", *off]))
     return lines
+
+
+def _percent(share: float) -> str:
+    """A share of a tolerance in three digits; a small one that is not none says so."""
+    return "under 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
 
 
 def _share(count: int, of: int) -> str:

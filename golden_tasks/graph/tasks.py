@@ -17,7 +17,6 @@ from golden_tasks.backends import Backend, available_backend, backend_for
 from golden_tasks.graph import locks, reasons
 from golden_tasks.graph.stage import BUILDING, WORK, Stage
 from golden_tasks.guards import Guards
-from golden_tasks.guards.choice import LOGGED
 from golden_tasks.records import (
     ABSENT,
     Build,
@@ -36,7 +35,6 @@ from golden_tasks.records import (
 from golden_tasks.results import Failure, Status
 from golden_tasks.snapshot import layout
 
-_WITHOUT_RESULT = (Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_MEMORY)
 _KEPT_FAILURES = 5
 _KEPT_BUILDS = 4  # earlier builds of a program on one platform
 
@@ -342,20 +340,7 @@ class Execute(Stage):
         }
         lease = locks.device_lease(self.platform, device) if backend.leases_devices else nullcontext()
         with lease:
-            try:
-                return place, parts, self.child("execute", request, environment=backend.child_environment(build))
-            except Failure as failure:
-                which = self._run_that_ended() if failure.status in _WITHOUT_RESULT else ""
-                raise Failure(failure.status, f"{which}{failure.message}") from None
-
-    def _run_that_ended(self) -> str:
-        """Which of the guards' runs a child was in that gave no result, to be put before what is said of its end."""
-        try:
-            log = Path(self.on_platform("execute.log")).read_text(errors="replace").splitlines()
-        except OSError:
-            return ""
-        which = [line.removeprefix(LOGGED) for line in log if line.startswith(LOGGED)]
-        return f"{which[-1]}: " if which else ""
+            return place, parts, self.child("execute", request, environment=backend.child_environment(build))
 
     def keep(self, made: tuple[Path, dict[str, str], dict[str, Any]]) -> None:
         place, parts, answer = made

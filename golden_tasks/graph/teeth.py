@@ -13,7 +13,7 @@ from golden_tasks.records import Bite, Program, Teeth
 from golden_tasks.results import Failure, Status
 
 _CAUGHT, _PASSES, _BLIND, _LEFT_OUT = "caught", "PASSES", "blind", "-"
-_SAID = 70  # columns of a reason
+_SAID = 110  # columns of a reason
 
 
 class Bites(Stage):

@@ -11,7 +11,6 @@ GUARDS = {
     "bounds": "nothing outside of the arguments is written, or read into a result",
     "repeat": "every run on the same inputs gives the same bits",
 }
-LOGGED = "guards: "  # begins the line of a log that says which run follows
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Guards:
         told = {}
         for name in GUARDS:
             if name in on:
-                told[name] = f"on, {self.repeat} runs" if name == "repeat" and self.repeat > 1 else "on"
+                told[name] = f"on in {self.repeat} runs" if name == "repeat" and self.repeat > 1 else "on"
             elif name in self.without:
                 told[name] = f"off: {self.without[name]}"
             else:

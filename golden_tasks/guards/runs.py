@@ -19,8 +19,7 @@ import torch
 
 from golden_tasks.backends import Backend
 from golden_tasks.guards import bits, heap
-from golden_tasks.guards.choice import LOGGED
-from golden_tasks.guards.zones import Zoned
+from golden_tasks.guards.zones import Sides, Zoned
 from golden_tasks.records import Argument, Build, Finding
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import dtype_name
@@ -46,13 +45,13 @@ def execute(
     device: int,
     on: Sequence[str] = (),
     repeat: int = 1,
-    before_run: Callable[[], None] = lambda: None,
+    before_run: Callable[[str], None] = lambda which: None,
     tiles: Mapping[str, object] | None = None,
 ) -> Execution:
     """Runs a build on inputs; they stay as they are, inouts too. `on` names the guards that hold.
 
-    `before_run` is called before each run beside the judged one; findings are placed on the grid of `tiles`. Raises
-    what the backend raises.
+    `before_run` is told of each run beside the judged one before it begins; findings are placed on the grid of
+    `tiles`. Raises what the backend raises.
     """
     runs = _Runs(backend, work_dir, build, inputs, device, on, tiles)
     judged = runs.run()
@@ -73,12 +72,15 @@ class Other:
     """What is other in a run than in the judged one; nothing of it may matter to the outputs."""
 
     fill: bool = False  # what the outputs hold before
-    zones: Sequence[str] = ()  # the arguments that have other memory around them
+    in_front: Sequence[str] = ()  # the arguments that have other memory in front of them
+    behind: Sequence[str] = ()  # and those that have it behind them
     heap: bool = False  # what `malloc` hands out
 
     def __str__(self) -> str:
         places = ["in the outputs"] if self.fill else []
-        places += [f"around {', '.join(self.zones)}"] if self.zones else []
+        if self.in_front or self.behind:
+            side = "around" if self.in_front == self.behind else "behind" if self.behind else "in front of"
+            places.append(f"{side} {', '.join(self.behind or self.in_front)}")
         places += ["in new memory"] if self.heap else []
         return f"with other values {', '.join(places)}" if places else "with nothing else changed"
 
@@ -119,7 +121,8 @@ class _Runs:
         zones: dict[str, Zoned] = {}
         values = []
         for argument in self.build.arguments:
-            value = self._value(argument, zones, argument.name in other.zones)
+            sides = (argument.name in other.in_front, argument.name in other.behind)
+            value = self._value(argument, zones, sides)
             if other.fill and not argument.is_input:
                 bits.fill(value)
             values.append(value)
@@ -139,11 +142,15 @@ class _Runs:
         return _Run(outputs, seconds, findings)
 
     def places(self, mask: torch.Tensor) -> str:
-        """Where the elements of a mask lie, in a few words."""
-        shape = where.summary(where.locate(mask, self._tiles))
-        return f"{shape}, the first at {_index(mask)}" if shape else f"the first at {_index(mask)}"
+        """Where the elements of a mask lie, in a few words, and the first of them."""
+        return f"{self.area(mask)}the first at {_index(mask)}"
 
-    def _value(self, argument: Argument, zones: dict[str, Zoned], other: bool) -> torch.Tensor:
+    def area(self, mask: torch.Tensor) -> str:
+        """Where the elements of a mask lie, if a few words say it."""
+        shape = where.summary(where.locate(mask, self._tiles))
+        return f"{shape}, " if shape else ""
+
+    def _value(self, argument: Argument, zones: dict[str, Zoned], other: Sides) -> torch.Tensor:
         """What the kernel gets: an input, an inout as a copy that it may change, an output as zeros."""
         zoned = "bounds" in self.on and argument.kind == "tensor"
         if not argument.is_input:
@@ -167,7 +174,7 @@ class _Runs:
             return
         changed = ~bits.holding(now, was)
         words = (
-            f"the run changed {_share(changed)} elements of this input, {self.places(changed)}: "
+            f"the run changed {_share(changed)} elements of this input: {self.area(changed)}"
             f"{_example(changed, was, now)}; "
             "if it is meant to, make it an inout: is_output=True beside its init_value"
         )
@@ -177,7 +184,7 @@ class _Runs:
 class _Beside:
     """The runs beside the judged one, and what their differences tell."""
 
-    def __init__(self, runs: _Runs, judged: _Run, before_run: Callable[[], None]) -> None:
+    def __init__(self, runs: _Runs, judged: _Run, before_run: Callable[[str], None]) -> None:
         self._runs = runs
         self._judged = judged
         self._before_run = before_run
@@ -186,16 +193,15 @@ class _Beside:
 
     def look(self, repeat: int) -> _Findings:
         on = self._runs.on
-        everything = Other("written" in on, self._tensors() if "bounds" in on else (), "repeat" in on)
-        other = self._run(everything)
+        around = self._tensors() if "bounds" in on else ()
+        other = self._run(Other("written" in on, around, around, "repeat" in on))
         unwritten = self._unwritten(other) if "written" in on else {}
         for name, mask in unwritten.items():
             words = f"{_share(mask)} elements were never written: they hold what was there before the run"
             self._tell(Status.NOT_WRITTEN, name, "kept", f"{words}, {self._runs.places(mask)}")
-        if "repeat" not in on:
-            return self._findings
         differing = dict(self._differences(other, unwritten))
-        for _ in range(repeat - 1 if not differing else max(1, repeat - 1)):
+        repetitions = repeat - 1 if "repeat" in on else 0
+        for _ in range(max(1, repetitions) if differing else repetitions):
             if self._differs_on_repetition():
                 return self._findings
         if differing:
@@ -204,15 +210,15 @@ class _Beside:
 
     def _explain(self, differing: Tensors, unwritten: Tensors) -> None:
         """Why a run with everything else changed differs, though a mere repetition does not: one thing at a time."""
-        told = set()
-        for name, mask in self._differences(self._run(Other(heap=True)), {}):
-            told.add(name)
-            words = (
-                f"{_share(mask)} elements depend on new memory that the kernel has not set, {self._runs.places(mask)}"
-            )
-            self._tell(Status.NOT_REPEATABLE, name, "heap", words)
+        unset = dict(self._differences(self._run(Other(heap=True)), {}))  # comes and goes in the runs below, too
+        for name, mask in unset.items():
+            words = f"{_share(mask)} elements depend on new memory that the kernel has not set"
+            self._tell(Status.NOT_REPEATABLE, name, "heap", f"{words}, {self._runs.places(mask)}")
+        told = set(unset)
         if "written" in self._runs.on:
-            for name, mask in self._differences(self._run(Other(fill=True)), unwritten):
+            known = {**unset, **unwritten}
+            known |= {name: unset[name] | unwritten[name] for name in unset.keys() & unwritten}
+            for name, mask in self._differences(self._run(Other(fill=True)), known):
                 told.add(name)
                 words = (
                     f"{_share(mask)} elements depend on what it held before the run, {self._runs.places(mask)}: "
@@ -220,13 +226,15 @@ class _Beside:
                 )
                 self._tell(Status.NOT_WRITTEN, name, "read", words)
         for argument in self._tensors() if "bounds" in self._runs.on else ():
-            for name, mask in self._differences(self._run(Other(zones=[argument])), {}):
-                told.add(name)
-                words = (
-                    f"{_share(mask)} elements of {name!r} depend on memory outside of it, {self._runs.places(mask)}: "
-                    "the kernel reads past its end or before its start"
-                )
-                self._tell(Status.OUT_OF_BOUNDS, argument, f"read into {name}", words)
+            sides = (("its end", Other(behind=[argument])), ("its start", Other(in_front=[argument])))
+            for side, other in sides:
+                for name, mask in self._differences(self._run(other), unset):
+                    told.add(name)
+                    words = (
+                        f"{_share(mask)} elements of {name!r} depend on memory outside of it, "
+                        f"{self._runs.places(mask)}: the kernel reads past {side}"
+                    )
+                    self._tell(Status.OUT_OF_BOUNDS, argument, f"read into {name} past {side}", words)
         for name in differing.keys() - told:  # only all together do it, or it comes and goes
             self._not_repeatable(name, differing[name], "which something outside of the inputs decides")
 
@@ -247,9 +255,8 @@ class _Beside:
 
     def _run(self, other: Other) -> _Run:
         self._number += 1
-        self._before_run()
         which = f"in run {self._number} on the same inputs, {other}"
-        print(f"{LOGGED}{which}", flush=True)
+        self._before_run(which)
         try:
             found = self._runs.run(other)
         except Failure as failure:
@@ -287,6 +294,8 @@ class _Beside:
         return [a.name for a in self._runs.build.arguments if a.kind == "tensor"]
 
     def _tell(self, status: Status, name: str, kind: str, words: str) -> None:
+        if status is Status.NOT_REPEATABLE and "repeat" not in self._runs.on:
+            return  # it is known and accepted
         _add(self._findings, status, name, kind, words)
 
 

@@ -10,31 +10,34 @@ from golden_tasks.guards import bits
 
 _LEAST, _MOST = 1 << 16, 1 << 20  # bytes of a zone: as many as the tensor has, within these
 _ALIGNMENT = 64
+Sides = tuple[bool, bool]  # for the zone in front and the one behind, whether it is the other one
 _FAR_BELOW = 0xF7  # this byte throughout is a large negative number in every floating-point dtype but fp8
 
 
 class Zoned:
     """A tensor in memory of its own, with a zone in front of it and one behind it.
 
-    What lies there is far from zero: below it, or with `other` above it. A sum, a maximum or a minimum that takes it
-    in changes with the other, and so does 0 times it.
+    What lies there is far from zero: below it, or in an `other` zone above it. A sum, a maximum or a minimum that
+    takes it in changes with the other, and so does 0 times it.
     """
 
-    def __init__(self, shape: Sequence[int], stride: Sequence[int] | None, dtype: torch.dtype, other: bool) -> None:
+    def __init__(
+        self, shape: Sequence[int], stride: Sequence[int] | None, dtype: torch.dtype, other: Sides = (False, False)
+    ) -> None:
         strides = tuple(stride) if stride is not None else torch.empty(tuple(shape), device="meta").stride()
         item = torch.empty(0, dtype=dtype).element_size()
         held = bits.extent_of(shape, strides) * item
         zone = min(max(_LEAST, held), _MOST) // _ALIGNMENT * _ALIGNMENT
         memory = torch.empty(zone + held + zone, dtype=torch.uint8)  # torch aligns it by 64 bytes
-        self._fill = bits.of(_fill(dtype, other))
         self._before, self._after = (bits.of(part.view(dtype)) for part in (memory[:zone], memory[zone + held :]))
-        self._before.copy_(self._fill)
-        self._after.copy_(self._fill)
+        self._fills = [bits.of(_fill(dtype, side)) for side in other]
+        for part, fill in zip((self._before, self._after), self._fills, strict=True):
+            part.copy_(fill)
         self._held = memory[zone : zone + held].view(dtype)
         self.tensor = self._held.as_strided(tuple(shape), strides)
 
     @classmethod
-    def copy_of(cls, tensor: torch.Tensor, other: bool) -> Zoned:
+    def copy_of(cls, tensor: torch.Tensor, other: Sides = (False, False)) -> Zoned:
         """A copy with the same strides, and the same between them."""
         tensor = bits.plain(tensor)
         zoned = cls(tuple(tensor.shape), tensor.stride(), tensor.dtype, other)
@@ -44,7 +47,8 @@ class Zoned:
 
     def damage(self) -> str | None:
         """What was written outside of the tensor, in words; None if nothing was."""
-        front, behind = (self._changed(zone) for zone in (self._before, self._after))
+        zones = zip((self._before, self._after), self._fills, strict=True)
+        front, behind = (_changed(zone, fill) for zone, fill in zones)
         words = []
         if len(behind):
             words.append(f"{_count(len(behind))} behind its end, {_away(int(behind[0]))}")
@@ -52,10 +56,11 @@ class Zoned:
             words.append(f"{_count(len(front))} in front of its start, {_away(len(self._before) - 1 - int(front[-1]))}")
         return " and ".join(words) or None
 
-    def _changed(self, zone: torch.Tensor) -> torch.Tensor:
-        """The elements of a zone that do not hold what it was filled with."""
-        changed = zone != self._fill
-        return torch.nonzero(changed.any(dim=-1) if changed.dim() > 1 else changed).flatten()
+
+def _changed(zone: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
+    """The elements of a zone that do not hold what it was filled with."""
+    changed = zone != fill
+    return torch.nonzero(changed.any(dim=-1) if changed.dim() > 1 else changed).flatten()
 
 
 def _fill(dtype: torch.dtype, other: bool) -> torch.Tensor:

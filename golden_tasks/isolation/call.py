@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from golden_tasks.isolation.clock import mark
+from golden_tasks.isolation.clock import doing, mark
 from golden_tasks.isolation.processes import READY, WHERE, end_group
 from golden_tasks.results import Failure, Status
 
@@ -89,7 +89,7 @@ def call(
         returncode = _returncode(_Fresh(order) if environment else _Forked(order), timeout, log, clock)
         if returncode is None:
             more = "Case(timeout=...) or Project(timeout=...) allows more"
-            ended = f"still running after {timeout:g} s, and was ended ({more})"
+            ended = f"{doing(clock)}still running after {timeout:g} s, and was ended ({more})"
             raise Failure(Status.TIMEOUT, "\n".join([f"{ended}; log: {log}", *_tail(log)]))
         try:
             answer = json.loads(result_file.read_bytes())
@@ -97,7 +97,7 @@ def call(
             if not shutil.disk_usage(log.parent).free:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(result_file)) from None
             ended, *rest = _found_by_sanitizer(log) or [_ending(returncode, memory), *_tail(log)]
-            raise Failure(Status.CRASHED, "\n".join([f"{ended}; log: {log}", *rest])) from None
+            raise Failure(Status.CRASHED, "\n".join([f"{doing(clock)}{ended}; log: {log}", *rest])) from None
     finally:
         result_file.unlink(missing_ok=True)
         clock.unlink(missing_ok=True)

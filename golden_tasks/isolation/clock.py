@@ -13,13 +13,20 @@ def belongs_to(file: str) -> None:
     _clock[:] = [Path(file)]
 
 
-def restart_clock() -> None:
+def restart_clock(for_what: str) -> None:
     """Has the time limit start anew, for a function that does several things which each may take so long.
 
-    Does nothing in a process that is no child.
+    If this process ends without a result, `for_what` is told. Does nothing in a process that is no child.
     """
     for file in _clock:
-        file.touch()
+        file.write_text(f"{for_what}: ")
+
+
+def doing(file: Path) -> str:
+    """What a child last had its time limit start anew for, to be put before what is said of its end."""
+    with contextlib.suppress(OSError):
+        return file.read_text()
+    return ""
 
 
 def mark(file: Path) -> int | None:

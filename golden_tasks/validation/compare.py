@@ -41,7 +41,8 @@ class Comparison:
 
     `mismatches` and the counts are exact. `worst` is the largest share of the tolerance that an element used: 1.0 is
     all of it, infinity without bound; it is above 1.0 only with a mismatch. Of a pass it is the share, by the rule, of
-    the element that is worst in the dtype that the sieve computes in: no other uses more by a part in 2**16.
+    the element that is worst in the dtype that the sieve computes in: no other uses more by a part in 2**16 (or by
+    2**-120 of the tolerance, where such a share is 0 in fp32).
     `zeros_pass` says whether an output of zeros would have no mismatch. `first` are the first mismatches in row-major
     order, `worst_mismatch` is the one that is furthest apart, of several the first; NaN is further than any number.
     """
@@ -122,7 +123,8 @@ def wide(values: torch.Tensor) -> torch.Tensor:
 def magnitude(values: torch.Tensor) -> torch.Tensor:
     """|x| of fp64; of complex ones sqrt(re * re + im * im), by a power of two where a square would be out of range.
 
-    Not `abs`: it rounds an element differently by its place in the tensor, and a verdict must not depend on that.
+    NaN where that is more than fp64 holds: nothing is within a tolerance relative to it. Neither torch's `abs` of
+    complex numbers nor its `sqrt` is rounded correctly, or alike at every place of a tensor; numpy's `sqrt` is.
     """
     if not values.dtype.is_complex:
         return values.abs()
@@ -131,7 +133,10 @@ def magnitude(values: torch.Tensor) -> torch.Tensor:
     scale = torch.ones_like(larger)
     scale.masked_fill_(larger > 2.0**500, 2.0**-600).masked_fill_(larger < 2.0**-500, 2.0**600)
     real, imaginary = parts[..., 0] * scale, parts[..., 1] * scale
-    return (real * real + imaginary * imaginary).sqrt() / scale
+    squares = (real * real + imaginary * imaginary).numpy()
+    with np.errstate(invalid="ignore"):
+        modulus = torch.as_tensor(np.sqrt(squares)) / scale
+    return modulus.masked_fill_(modulus.isinf(), torch.nan)
 
 
 def _integers(a: torch.Tensor, e: torch.Tensor) -> Judged:
@@ -160,6 +165,7 @@ def _floats(a: torch.Tensor, e: torch.Tensor, rtol: float, atol: float, equal_na
     bounded = torch.isfinite(difference)
     bad = ~(same | tolerated(difference, allowed))
     share = torch.where(same, 0.0, torch.where(bounded, difference / allowed, torch.inf))
+    share.nan_to_num_(nan=torch.inf, posinf=torch.inf)  # where there is no telling what is allowed
     rank = torch.where(bad, torch.where(bounded, difference, torch.inf), -1.0)
     return Judged(bad, share, rank, difference, allowed)
 

@@ -184,6 +184,7 @@ class _RelDiff:
         difference = distance(a, e)
         larger = torch.maximum(magnitude(wide(a)), magnitude(wide(e))).clamp_min(_ROUNDS_TO_ZERO / self.threshold)
         relative = torch.where(difference < self.threshold, difference, difference / (larger + _NEVER_ZERO))
+        relative.nan_to_num_(nan=torch.inf, posinf=torch.inf)  # of a magnitude that fp64 cannot hold
         return _Judged(~(relative <= self.threshold), difference, relative, relative)
 
     def spelled(self) -> str:

@@ -134,6 +134,7 @@ class FakeDeviceBackend(CpuBackend):
     name = "fake_device"
     platforms = ("fake_device",)
     leases_devices = True
+    usual_guards = ()
 
     def execute(self, work_dir, build, values, device):
         folder = Path(__file__).parent

@@ -106,9 +106,10 @@ def _cells(row: Row, dtype: torch.dtype) -> list[str]:
 def number(value: Any, dtype: torch.dtype) -> str:
     """The fewest digits that are this value in its dtype, so that no two values look the same."""
     if isinstance(value, complex):
-        imaginary = number(value.imag, torch.float64 if dtype == torch.complex128 else torch.float32)
+        part = torch.float64 if dtype == torch.complex128 else torch.float32
+        imaginary = number(value.imag, part)
         sign = "" if imaginary.startswith("-") else "+"
-        return f"{number(value.real, torch.float32)}{sign}{imaginary}j"
+        return f"{number(value.real, part)}{sign}{imaginary}j"
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value.is_integer() and abs(value) < 1e6:

@@ -32,12 +32,10 @@ def narrowest(span: Span, extent: int, hit: torch.Tensor | None, bad: int, tiles
 
 
 def _tiled(span: Span, extent: int, tiles: list[Tile]) -> Span:
-    """The span with the tile that names it best: the fewest whole tiles, else the one that it lies in."""
+    """The span with the likeliest tile that names it: as whole tiles, else as a part of one."""
     named = [Span(span.axis, span.start, span.stop, tile) for tile in tiles]
     whole = [s for s in named if s.is_whole(extent)]
-    if whole:
-        return max(whole, key=lambda s: s.tile.size if s.tile else 0)
-    return next((s for s in named if len(s.numbers) == 1), span)
+    return next(iter([*whole, *(s for s in named if len(s.numbers) == 1)]), span)
 
 
 def _repeated(axis: int, hit: torch.Tensor, extent: int, tiles: list[Tile]) -> Repeat | None:

@@ -10,9 +10,10 @@ import torch
 
 from golden_tasks.validation.chunks import visit
 from golden_tasks.validation.where.axis import narrowest
-from golden_tasks.validation.where.claims import Along, Box, Run, Span, Tile, Tiles, Where, grid_of
+from golden_tasks.validation.where.claims import Along, Box, Claim, Run, Span, Tile, Tiles, Where, grid_of
 
 COUNTED = 1 << 22  # counters for one axis, or for all tiles, at most: bounds the memory, whatever the tensor's size
+_DENSE = 0.9  # the share of a claim's elements that are bad, from which on it may be most of the tensor
 _BLURRED = 4  # times as many elements, at most, are in the tiles that a set of cores might have
 
 
@@ -78,13 +79,17 @@ class Marks:
         if self.bad == 0 or self.bad == elements:
             return Where(self.shape, self.bad, block=self._usual_block())
         claims = [self._box(), self._neighbours(), *self._tile_sets()]
-        telling = [c for c in claims if c and (c.size == self.bad or 2 * c.size <= elements)]
+        telling = [c for c in claims if c and (2 * c.size <= elements or self._fills(c))]
         telling.sort(key=lambda claim: claim.size)  # stable: of two of one size the simpler kind comes first
         sets = [c for c in telling if isinstance(c, Tiles)]
         shared = [c for c in sets if c.every and c is not telling[0] and c.size <= _BLURRED * telling[0].size]
         named = next((c.named for c in sets if len(c.named) == 2), None)
         block = (named[0], named[1]) if named else self._usual_block()
         return Where(self.shape, self.bad, (*telling[:1], *shared[:1]), block)
+
+    def _fills(self, claim: Claim) -> bool:
+        """Whether almost every element of a claim is bad, so that it says something however large it is."""
+        return _DENSE * claim.size <= self.bad and claim.size < prod(self.shape)
 
     def _usual_block(self) -> tuple[Tile | None, Tile | None]:
         rows, columns = self._rows_and_columns()
@@ -98,9 +103,13 @@ class Marks:
         """The tiles that could cut an axis, the likeliest first: rows are named before columns."""
         if axis not in self._cut:
             return []
-        order = self._names[1:] + self._names[:1] if axis == self._cut[-1] and axis > 0 else self._names
+        is_columns = axis == self._cut[-1] and axis > 0
+        order = self._names[1:] + self._names[:1] if is_columns else self._names
+        other = "ROW" if is_columns else "COL"  # a name that says which axis it cuts
         sizes: dict[int, Tile] = {}
         for tile in order:
+            if len(self.shape) > 1 and other in tile.name.upper():
+                continue
             if tile.size < self.shape[axis]:
                 sizes.setdefault(tile.size, tile)
         return list(sizes.values())
@@ -116,7 +125,7 @@ class Marks:
     def _box(self) -> Box | None:
         along = [part for axis in range(len(self.shape)) if (part := self._part(axis))]
         box = Box(self.shape, tuple(along))
-        if box.size == self.bad:
+        if self._fills(box):
             return box
         # the most of an axis is worth a word only if nothing else explains as much
         along = [p for p in along if not isinstance(p, Span) or 2 * p.count(self.shape[p.axis]) <= self.shape[p.axis]]

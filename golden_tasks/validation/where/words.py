@@ -23,7 +23,7 @@ def lines(found: Where) -> list[str]:
         return ["everywhere: no element is right"]
     if not found.claims:
         share = found.bad / found.elements
-        return [f"{'almost everywhere' if share > 0.9 else 'scattered'}: {_percent(share)} of all elements, no pattern"]
+        return [f"{'almost everywhere' if share > 0.9 else 'scattered'}: {_percent(share)} of all elements"]
     first, *others = found.claims
     if found.bad == 1:
         tile = _one_tile(first) if isinstance(first, Box) else ""
@@ -42,6 +42,8 @@ def unit(axis: int, shape: tuple[int, ...]) -> tuple[str, str]:
 
 
 def _percent(share: float) -> str:
+    if share < 1 and f"{100 * share:.1f}" == "100.0":
+        return "over 99.9 %"
     for digits in (1, 3):
         text = f"{100 * share:.{digits}f}"
         if float(text) > 0:
