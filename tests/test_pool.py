@@ -305,7 +305,7 @@ def test_verdicts_are_those_of_a_plain_formulation(data: st.DataObject) -> None:
     turned = [tensor.transpose(0, 2).contiguous().transpose(0, 2) for tensor in (actual, expected, before)]
     for a, e, b in ((actual, expected, before), turned):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pool_module, "_PIECE", piece)
+            patch.setattr(pool_module, "ELEMENTS", piece)
             passed, message = judged(a, e, comparator, b, mapping, atol=0.1)
         assert passed is (right and bad <= math.floor(ratio * total)), message
 

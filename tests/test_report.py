@@ -465,7 +465,7 @@ def test_a_cell_of_the_picture_fails_exactly_if_an_element_in_it_differs(
     pair: tuple[torch.Tensor, torch.Tensor], rtol: float, atol: float, pixels: int
 ) -> None:
     actual, expected = pair
-    with patch.object(plot, "PIXELS", pixels), patch.object(plot, "_ELEMENTS", 7):
+    with patch.object(plot, "PIXELS", pixels), patch.object(plot, "ELEMENTS", 7):
         picture, _ = plot.fold(actual, expected, rtol, atol)
 
     bad = judged(actual.reshape(-1), expected.reshape(-1), rtol, atol).bad

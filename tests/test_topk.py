@@ -299,7 +299,7 @@ def test_what_passes_is_a_top_k_and_with_the_scores_every_top_k_passes(
     def by(comparator: Comparator) -> bool:
         turned = [one.movedim(1, dim) for one in (actual, expected, values, floats)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(topk, "_PIECE", piece)
+            patch.setattr(topk, "ELEMENTS", piece)
             return judged(comparator, turned[0], turned[1], turned[2], scores=turned[3])[0]
 
     assert by(topk_pair_compare("v", dim=dim, scores="s")) is all(valid)

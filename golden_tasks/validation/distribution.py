@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from golden_tasks.validation.chunks import visit
+from golden_tasks.validation.chunks import ELEMENTS, visit
 from golden_tasks.validation.comparator import Comparator, number, unlike
 from golden_tasks.validation.whole import Sums, sums_of
 
@@ -104,9 +104,15 @@ def distribution(actual: torch.Tensor, expected: torch.Tensor, thresholds: Seque
     lock = threading.Lock()
 
     def look(start: int, a: torch.Tensor, e: torch.Tensor) -> None:
-        part = _part(a, e, thresholds)
+        parts = [_part(*pair, thresholds) for pair in zip(a.split(ELEMENTS), e.split(ELEMENTS), strict=True)]
+        tables = [
+            torch.bincount(torch.cat(bins), minlength=_BINS) for bins in zip(*(p.bins for p in parts), strict=True)
+        ]
         with lock:  # added to one table: a table for each piece would be larger than the piece
-            _add(found, part)
+            for part in parts:
+                _add(found, part)
+            for kind, table in zip((found.difference, found.relative, found.expected), tables, strict=True):
+                kind.counts += table
 
     visit(look, actual, expected, elements=_PIECE)
     found.sums = sums_of(actual, expected, finite=True)
@@ -118,7 +124,7 @@ class _Part:
     nonfinite: tuple[int, int, int, int, int]
     beyond: list[int]
     worst: list[float]
-    bins: list[torch.Tensor]
+    bins: list[torch.Tensor]  # of each kind, the bin of every element
     largest: list[float]
 
 
@@ -143,7 +149,7 @@ def _part(a: torch.Tensor, e: torch.Tensor, thresholds: Sequence[float]) -> _Par
         bad = r[r > thd]
         beyond.append(bad.numel())
         worst.append(float(bad.max()) if bad.numel() else 0.0)
-    bins = [torch.bincount(one.to(torch.float32).view(torch.int32) >> _DROPPED, minlength=_BINS) for one in kinds]
+    bins = [one.to(torch.float32).view(torch.int32) >> _DROPPED for one in kinds]
     return _Part(nonfinite, beyond, worst, bins, [float(one.max()) if one.numel() else 0.0 for one in kinds])
 
 
@@ -155,11 +161,8 @@ def _add(found: Distribution, part: _Part) -> None:
     found.nonfinite += part.nonfinite[4]
     found.beyond = [x + y for x, y in zip(found.beyond, part.beyond, strict=True)]
     found.worst = [max(x, y) for x, y in zip(found.worst, part.worst, strict=True)]
-    for table, counts, largest in zip(
-        (found.difference, found.relative, found.expected), part.bins, part.largest, strict=True
-    ):
-        table.counts += counts
-        table.largest = max(table.largest, largest)
+    for kind, largest in zip((found.difference, found.relative, found.expected), part.largest, strict=True):
+        kind.largest = max(kind.largest, largest)
 
 
 def _words(found: Distribution, thresholds: Sequence[float], shares: Sequence[float]) -> str:

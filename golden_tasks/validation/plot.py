@@ -14,12 +14,11 @@ from typing import Any
 
 import torch
 
-from golden_tasks.validation.chunks import visit
+from golden_tasks.validation.chunks import ELEMENTS, visit
 from golden_tasks.validation.compare import distance, judged
 from golden_tasks.validation.where import Marks, Tile
 
 PIXELS = 1024  # of a side, at most
-_ELEMENTS = 1 << 15  # in a piece
 _CIRCLED = 100  # cells that fail, at most: fewer would go unseen
 _LINES = 64  # of a tile grid along an axis, at most: more would hide the picture
 _HALVES = (("Blues", range(0, 128)), ("YlOrRd", range(128, 256)))  # of the colours: what passes, what fails
@@ -118,7 +117,7 @@ def fold(
             part = cells[first : last + 1]
             torch.maximum(part, largest, out=part)
 
-    visit(look, actual, expected, elements=_ELEMENTS)
+    visit(look, actual, expected, elements=ELEMENTS)
     cells[cells < 0] = math.nan
     return Picture(cells.view(down, across), rows, columns, absolute), marks.where().block
 

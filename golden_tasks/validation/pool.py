@@ -11,13 +11,12 @@ import torch
 
 from golden_tasks.specs import dtype_name
 from golden_tasks.validation import words
-from golden_tasks.validation.chunks import index_of, visit
+from golden_tasks.validation.chunks import ELEMENTS, index_of, visit
 from golden_tasks.validation.comparator import Comparator, name_of, number, output_of, unlike, whole_number
 from golden_tasks.validation.compare import distance, magnitude, tolerated, wide
 from golden_tasks.validation.ratio import allowed_of
 from golden_tasks.validation.words import bits
 
-_PIECE = 1 << 16  # elements in a piece, unless a row has more
 _SHOWN = 5
 
 
@@ -194,7 +193,7 @@ def _judge(
     if actual.numel() == 0:
         return found
     tensors = [actual, expected, *([] if before is None else [before])]
-    for part in visit(look, *tensors, elements=row * max(1, _PIECE // row)):
+    for part in visit(look, *tensors, elements=row * max(1, ELEMENTS // row)):
         found.add(part)
     return found
 

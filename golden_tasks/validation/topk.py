@@ -9,11 +9,9 @@ from enum import Enum
 import torch
 
 from golden_tasks.specs import dtype_name
-from golden_tasks.validation.chunks import index_of, visit
+from golden_tasks.validation.chunks import ELEMENTS, index_of, visit
 from golden_tasks.validation.comparator import Comparator, name_of, unlike, whole_number
 from golden_tasks.validation.words import at, number
-
-_PIECE = 1 << 15  # indices in a piece: judging swapped ones takes a dozen 8-byte numbers each
 
 
 def topk_pair_compare(
@@ -156,7 +154,7 @@ class _Rows:
         found = Found(tensors[0].numel())
         if found.elements == 0:
             return found
-        rows = max(1, _PIECE // self.k)
+        rows = max(1, ELEMENTS // self.k)
         for part in visit(self._look, *(one.movedim(self.dim, -1) for one in tensors), elements=rows * self.k):
             found.swapped += part.swapped
             found.wrong += part.wrong
