@@ -104,10 +104,10 @@ def distribution(actual: torch.Tensor, expected: torch.Tensor, thresholds: Seque
     lock = threading.Lock()
 
     def look(start: int, a: torch.Tensor, e: torch.Tensor) -> None:
-        parts = [_part(*pair, thresholds) for pair in zip(a.split(ELEMENTS), e.split(ELEMENTS), strict=True)]
-        tables = [
-            torch.bincount(torch.cat(bins), minlength=_BINS) for bins in zip(*(p.bins for p in parts), strict=True)
-        ]
+        slices = [slice(at, at + ELEMENTS) for at in range(0, len(a), ELEMENTS)]
+        parts = [_part(a[part], e[part], thresholds) for part in slices]
+        kinds = zip(*(part.bins for part in parts), strict=True)
+        tables = [torch.bincount(torch.cat(bins), minlength=_BINS) for bins in kinds]
         with lock:  # added to one table: a table for each piece would be larger than the piece
             for part in parts:
                 _add(found, part)
