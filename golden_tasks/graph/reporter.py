@@ -16,6 +16,7 @@ from golden_tasks.graph.stage import Stage
 from golden_tasks.graph.tasks import Validate
 from golden_tasks.graph.teeth import Bites
 from golden_tasks.guards import GUARDS
+from golden_tasks.guards.choice import IMPOSSIBLE
 from golden_tasks.records import Run, Verdict
 from golden_tasks.results import Status
 
@@ -219,12 +220,14 @@ def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
     """How much a pass means: what was compared of each output, how much of the tolerance was used, the guards."""
     lines = []
     for output in verdict.outputs:
-        told = [f"{output.elements} elements", f"{_share(output.nonzero, output.elements)} nonzero"]
-        told.append(f"{_share(output.finite, output.elements)} finite")
+        told = [f"{output.elements or 'no'} element{'s' if output.elements != 1 else ''}"]
+        if output.elements:
+            told.append(f"{_share(output.nonzero, output.elements)} nonzero")
+            told.append(f"{_share(output.finite, output.elements)} finite")
         first, *rest = output.message.splitlines() or [""]
         if output.comparator:
             told.append(f"{output.comparator}: {first}" if first else output.comparator)
-        elif output.worst is not None:
+        elif output.worst is not None and output.elements:
             told.append(f"worst {_percent(output.worst)} of the tolerance")
         lines += [f"{output.name}: {', '.join(told)}", *(f"   {line}" for line in rest)]
     if verdict.trust:
@@ -232,7 +235,7 @@ def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
     if run is not None and run.guards:
         guards = [(name, run.guards[name]) for name in GUARDS if name in run.guards]
         on = [name + told.removeprefix("on") for name, told in guards if told.startswith("on")]
-        off = [f"{name} {told}" for name, told in guards if not told.startswith("on")]
+        off = [f"{name} {told}" for name, told in guards if told.startswith("off") and told != IMPOSSIBLE]
         lines.append("; ".join([f"guards: {', '.join(on) or 'none'}", *off]))
     return lines
 

@@ -103,6 +103,9 @@ def table(name: str, record: Teeth) -> list[str]:
     lines = []
     for output in dict.fromkeys(bite.output for bite in record.bites):
         bites = [bite for bite in record.bites if bite.output == output]
+        if len({bite.left_out or bite.damage for bite in bites}) == 1:
+            lines.append(f"{name}: {output}   {bites[0].left_out}")
+            continue
         lines.append(f"{name}: {output}")
         width = max(len(bite.damage) for bite in bites)
         for bite in bites:

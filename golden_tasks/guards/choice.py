@@ -12,6 +12,8 @@ GUARDS = {
     "repeat": "every run on the same inputs gives the same bits",
 }
 
+IMPOSSIBLE = "off: not possible for this build"
+
 
 @dataclass(frozen=True)
 class Guards:
@@ -41,7 +43,7 @@ class Guards:
             elif name in self.without:
                 told[name] = f"off: {self.without[name]}"
             else:
-                told[name] = "off: not asked for" if name in possible else "off: not possible for this build"
+                told[name] = "off: not asked for" if name in possible else IMPOSSIBLE
         return told
 
 
