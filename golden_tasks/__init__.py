@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from golden_tasks.arguments import add_arguments
     from golden_tasks.backends.cpu import CppKernel
+    from golden_tasks.backends.torch import TorchKernel
     from golden_tasks.case import Case
     from golden_tasks.harness import run, run_jit
     from golden_tasks.results import RunResult, Status
@@ -31,6 +32,7 @@ __all__ = [
     "ScalarSpec",
     "Status",
     "TensorSpec",
+    "TorchKernel",
     "add_arguments",
     "all_of",
     "cosine",
@@ -55,6 +57,7 @@ _HOME = {
     "ScalarSpec": "specs",
     "Status": "results",
     "TensorSpec": "specs",
+    "TorchKernel": "backends.torch",
     "add_arguments": "arguments",
     "all_of": "validation.combine",
     "cosine": "validation.whole",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import torch
 
 from golden_tasks import digest, environment, records, stages
 from golden_tasks.backends import DEFAULT_PLATFORM, Backend, available_backend, backend_for, unremembered
+from golden_tasks.backends.torch import loading
 from golden_tasks.guards import Guards, runs
 from golden_tasks.guards.choice import wrong
 from golden_tasks.guards.golden import GoldenGuard
@@ -34,6 +36,22 @@ if TYPE_CHECKING:
 
 OUTPUT = "build_output"
 _RUNTIME_KEYS = ("platform", "device_id")
+_RESULTS = (  # failures that end as a failed result, not as an exception
+    *(Status.DAMAGED, Status.GOLDEN_ERROR, Status.CASE_ERROR),
+    *(Status.WRONG_SHAPE, Status.WRONG_DTYPE, Status.NOT_WRITTEN, Status.INPUT_CHANGED),
+)
+_OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("rtol", lambda value: isinstance(value, Real), "a number"),
+    ("atol", lambda value: isinstance(value, Real), "a number"),
+    (
+        "compare_fn",
+        lambda value: value is None or (isinstance(value, Mapping) and all(map(callable, value.values()))),
+        "a dict of a comparator for each output's name",
+    ),
+    ("equal_nan", lambda value: isinstance(value, bool), "True or False"),
+    ("guards", lambda value: isinstance(value, bool), "True or False"),
+    ("repeat", lambda value: type(value) is int and value >= 1, "a whole number of runs from 1 on"),
+)
 
 
 def run(
@@ -137,8 +155,8 @@ def run_case(case: Case, options: argparse.Namespace, tiles: Mapping[str, object
         seed=seed,
         equal_nan=case.equal_nan,
         guards=options.guards,
-        unguarded=case.guards.without,
-        repeat=case.guards.repeat,
+        unguarded=case.guards.without if options.guards else None,
+        repeat=case.guards.repeat if options.guards else 1,
         contract=contract,
     )
 
@@ -180,6 +198,10 @@ def _run(
     repeat: int,
     contract: Contract | None = None,
 ) -> RunResult:
+    given = locals()
+    for option, fits, wanted in _OPTIONS:
+        if not fits(given[option]):
+            raise TypeError(f"{option} is {given[option]!r}: give {wanted}")
     start = time.perf_counter()
     golden_data = golden_data or environment.golden_data()
     runtime_dir = runtime_dir or environment.runtime_dir()
@@ -191,6 +213,13 @@ def _run(
         mistake = wrong(unguarded or {})
         if mistake:
             raise TypeError(f"unguarded is {unguarded!r}: {mistake}")
+        if (unguarded or repeat > 1) and not guards:
+            raise TypeError("unguarded and repeat are for guards=True, which is not given")
+        if loading():
+            raise Failure(
+                Status.CASE_ERROR,
+                f'{loading()} calls run() while a build loads it: put the call below `if __name__ == "__main__":`',
+            )
         backend, platform, device = _backend(runtime_cfg)
         arguments = arguments_of(specs)
         check_policy(rtol, atol, compare_fn or {}, [a.name for a in arguments if a.is_output])
@@ -226,7 +255,10 @@ def _run(
         with _stage("runtime"):
             usual, possible = backend.usual_guards, backend.possible_guards(build)
             on = Guards(guards, unguarded or {}, repeat).on(usual, possible)
-            ran = runs.execute(backend, work_dir, build, inputs, device, on, repeat, _say_run, dict(described.tiles))
+            tiles, keeps_inputs = dict(described.tiles), bool(compare_fn)  # a comparator is to see them as they were
+            ran = runs.execute(
+                backend, work_dir, build, inputs, device, on, repeat, _say_run, tiles, keeps_inputs=keeps_inputs
+            )
         for finding in ran.findings:
             print(f"[RUN]   {finding.argument!r} {finding.status}  {finding.message}", flush=True)
         failed = [f"{found.status} {found.argument!r} {found.message.partition(': ')[0]}" for found in ran.findings]
@@ -241,7 +273,7 @@ def _run(
                         compare_fn,
                         inputs,
                         equal_nan=equal_nan,
-                        tiles=dict(described.tiles),
+                        tiles=tiles,
                     )
             except GoldenMismatch as mismatch:
                 failed.append(str(mismatch))
@@ -261,7 +293,7 @@ def _run(
     except _Refused as error:
         return _finish(RunResult(False, str(error), work_dir=work_dir), start)
     except Failure as failure:
-        if failure.status in (Status.DAMAGED, Status.GOLDEN_ERROR, Status.CASE_ERROR):
+        if failure.status in _RESULTS:
             return _finish(RunResult(False, failure.message, work_dir=work_dir), start)
         raise
 

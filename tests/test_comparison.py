@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden_tasks import validate_golden
+from golden_tasks import all_of, exact, validate_golden
 from golden_tasks.records import OutputVerdict
 from golden_tasks.results import Failure, Status
 from golden_tasks.validation import Comparison, compare, judge
@@ -339,6 +339,42 @@ def test_a_comparator_that_answers_anything_else_is_an_error_of_the_case(answer:
         judge({"y": torch.zeros(1)}, {"y": torch.zeros(1)}, 0, 0, {"y": sloppy})  # type: ignore[dict-item]
 
     assert refused.value.status is Status.CASE_ERROR
+
+
+@pytest.mark.parametrize("side", ["actual", "expected", "other"])
+def test_a_comparator_that_changes_a_tensor_through_numpy_is_an_error_of_the_case(side: str) -> None:
+    def sorts(actual: torch.Tensor, expected: torch.Tensor, *, actual_outputs: Any, **_: Any) -> tuple[bool, str]:
+        {"actual": actual, "expected": expected, "other": actual_outputs["z"]}[side].numpy().sort()
+        return True, ""
+
+    outputs = {"y": torch.tensor([2.0, 1.0]), "z": torch.tensor([4.0, 3.0])}
+    expected = {"y": torch.tensor([2.0, 1.0]), "z": torch.tensor([3.0, 4.0])}
+
+    with pytest.raises(Failure, match=r"sorts, changed the .* in place: let it work on a clone"):
+        judge(outputs, expected, 0, 0, {"y": sorts})
+
+
+def test_the_default_comparison_is_made_before_any_comparator_is_called() -> None:
+    def repairs(actual: torch.Tensor, expected: torch.Tensor, *, actual_outputs: Any, **_: Any) -> tuple[bool, str]:
+        raise AssertionError("called too early" if not compared else "called")
+
+    compared: list[str] = []
+    outputs = {"y": torch.zeros(1), "z": torch.zeros(1)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            import_module("golden_tasks.validation.judge"),
+            "compare",
+            lambda *given: (compared.append("z"), compare(*given))[1],
+        )
+        with pytest.raises(AssertionError, match=r"^called$"):
+            judge(outputs, outputs, 0, 0, {"y": repairs})
+
+
+def test_a_factory_of_comparators_that_was_not_called_is_told() -> None:
+    with pytest.raises(Failure, match=r"compare_fn\['y'\], exact, is no comparator .*: write exact\(\.\.\.\)"):
+        judge({"y": torch.zeros(1)}, {"y": torch.zeros(1)}, 0, 0, {"y": exact})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match=r"write exact\(\.\.\.\)"):
+        all_of(exact)
 
 
 def test_a_comparator_for_an_output_that_does_not_exist_is_refused() -> None:

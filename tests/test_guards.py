@@ -148,6 +148,94 @@ def test_an_output_that_is_added_to_depends_on_what_was_there() -> None:
     assert "32 of 32 elements depend on what it held before the run" in ran.findings[0].message
 
 
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float16, torch.float8_e4m3fn, torch.int8, torch.uint8, torch.int64]
+)
+@pytest.mark.parametrize("combine", [torch.fmax, torch.fmin], ids=["maximum", "minimum"])
+def test_an_extreme_that_takes_in_what_the_output_held_shows_it(dtype: torch.dtype, combine: Any) -> None:
+    side = 1 if combine is torch.fmax else -1  # so that zeros are no extreme, and the judged run is right
+    if combine is torch.fmin and not dtype.is_signed:
+        pytest.skip("zero is the least of all")
+    specs = [TensorSpec("x", [6], dtype, torch.ones), TensorSpec("y", [6], dtype, is_output=True)]
+    build = Build(made_from={}, platform="cpu", backend="", binary="", arguments=arguments_of(specs), sources={})
+    given = {"x": (torch.arange(1, 7) * side).to(dtype)}
+
+    def kernel(x: torch.Tensor, y: torch.Tensor) -> None:
+        y.copy_(combine(y.double(), x.double()).to(dtype))
+
+    backend: Any = Calls(kernel)
+    ran = execute(backend, Path(), build, given, 0, ALL)
+
+    assert torch.equal(ran.outputs["y"].double(), given["x"].double())
+    assert found(ran) == [("NOT_WRITTEN", "y")]
+    assert "depend on what it held before the run" in ran.findings[0].message
+
+
+def test_a_later_run_cannot_repair_the_judged_outputs() -> None:
+    kept: list[torch.Tensor] = []
+
+    def kernel(x: torch.Tensor, state: torch.Tensor, factor: torch.Tensor, y: torch.Tensor) -> None:
+        kept.append(y)
+        if len(kept) > 1:
+            for output in kept:
+                output.copy_(x * factor)
+
+    ran, *_ = guarded(kernel)
+
+    assert not bool(ran.outputs["y"].any())
+    assert found(ran) == [("NOT_REPEATABLE", "y")]
+
+
+@pytest.mark.parametrize("on", [("written",), ("repeat",), ("written", "repeat")])
+def test_every_run_starts_from_the_inputs_though_changing_them_is_accepted(on: tuple[str, ...]) -> None:
+    def kernel(x: torch.Tensor, state: torch.Tensor, factor: torch.Tensor, y: torch.Tensor) -> None:
+        x.mul_(factor)
+        y.copy_(x)
+
+    ran, _, given = guarded(kernel, on=on, repeat=2)
+
+    assert found(ran) == []
+    assert torch.equal(given["x"], inputs()["x"])
+
+
+def test_a_write_into_the_gaps_of_an_input_is_found() -> None:
+    specs = [TensorSpec("x", [4, 4], torch.float32, torch.ones), TensorSpec("y", [4], torch.float32, is_output=True)]
+    build = Build(made_from={}, platform="cpu", backend="", binary="", arguments=arguments_of(specs), sources={})
+
+    def kernel(x: torch.Tensor, y: torch.Tensor) -> None:
+        y.copy_(x.sum(1))
+        x.as_strided((1,), (1,), x.storage_offset() + 5).fill_(7)
+
+    backend: Any = Calls(kernel)
+    ran = execute(backend, Path(), build, {"x": torch.ones(4, 8)[:, :4]}, 0, ALL)
+
+    assert found(ran) == [("INPUT_CHANGED", "x")]
+    assert "gaps" in ran.findings[0].message
+
+
+@pytest.mark.parametrize("on", [(), ALL], ids=["without guards", "with guards"])
+@pytest.mark.parametrize(
+    ("function", "status", "words"),
+    [
+        (lambda x, state, factor, y: y.resize_(3), "WRONG_SHAPE", "'y' another form: shape [4, 8] -> [3]"),
+        (lambda x, state, factor, y: y.unsqueeze_(0), "WRONG_SHAPE", "shape [4, 8] -> [1, 4, 8]"),
+        (lambda x, state, factor, y: setattr(y, "data", y.double()), "WRONG_DTYPE", "dtype float32 -> float64"),
+        (lambda x, state, factor, y: y.set_(x), "NOT_WRITTEN", "other memory, by set_ or .data"),
+        (lambda x, state, factor, y: x.resize_(3), "INPUT_CHANGED", "'x' another form: shape [4, 8] -> [3]"),
+        (lambda x, state, factor, y: setattr(x, "data", x.double()), "INPUT_CHANGED", "dtype float32 -> float64"),
+    ],
+    ids=["resized", "unsqueezed", "another dtype", "rebound", "an input resized", "an input's dtype"],
+)
+def test_an_argument_that_comes_back_in_another_form_is_a_failure(
+    function: Callable[..., object], status: str, words: str, on: tuple[str, ...]
+) -> None:
+    with pytest.raises(Failure) as raised:
+        guarded(function, on=on)
+
+    assert raised.value.status.value == status
+    assert words in raised.value.message
+
+
 def test_a_result_that_differs_from_run_to_run_is_found_without_extra_runs_for_others() -> None:
     calls = iter(range(100))
 

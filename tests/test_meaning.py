@@ -11,6 +11,7 @@ from conftest import Project
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from golden_tasks import all_of, error_distribution, exact, ratio_allclose
 from golden_tasks.records import OutputVerdict
 from golden_tasks.validation import judge
 from golden_tasks.validation.comparator import ignores_expected
@@ -66,6 +67,43 @@ def test_a_comparator_that_only_reports_proves_nothing() -> None:
 
     assert verdict.weak == "its comparator only reports, and passes everything"
     assert (verdict.comparator, verdict.message) == ("report", "all kinds of errors")
+
+
+@pytest.mark.parametrize(
+    "comparator",
+    [
+        ratio_allclose(max_error_ratio=1.0),
+        ratio_allclose(atol=1e9),
+        ratio_allclose(valid_rows=0),
+        error_distribution(always_pass=False),
+        all_of(error_distribution(), ratio_allclose(max_error_ratio=1.0)),
+    ],
+    ids=lambda comparator: comparator.__name__,
+)
+def test_a_comparator_that_would_pass_zeros_proves_nothing(comparator: Any) -> None:
+    expected = torch.arange(1.0, 9.0)
+
+    (verdict,) = judge({"y": expected * 3}, {"y": expected}, 1e-5, 1e-5, {"y": comparator}, doubting=True)
+
+    assert verdict.status == "PASSED"
+    assert verdict.weak == "its comparator would pass an output of zeros as well"
+
+
+def test_a_comparator_that_tells_right_from_zeros_is_trusted() -> None:
+    expected = torch.arange(1.0, 9.0)
+
+    (verdict,) = judge({"y": expected}, {"y": expected}, 1e-5, 1e-5, {"y": ratio_allclose()}, doubting=True)
+
+    assert (verdict.status, verdict.weak) == ("PASSED", "")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.float8_e4m3fn], ids=str)
+def test_every_dtype_is_counted_under_a_comparator(dtype: torch.dtype) -> None:
+    tensor = torch.tensor([0.0, 1.0, 2.0]).to(dtype)
+
+    verdict = judged(tensor, tensor, exact())
+
+    assert (verdict.status, verdict.nonzero, verdict.finite) == ("PASSED", 2, 3)
 
 
 def test_a_comparator_that_uses_no_expected_value_may_have_zeros_there() -> None:

@@ -1053,3 +1053,31 @@ def test_a_program_without_outputs_says_that_nothing_was_validated(
 
     assert result.passed
     assert "validation skipped: no spec is an output" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rtol": "1"}, "rtol is '1': give a number"),
+        ({"atol": None}, "atol is None: give a number"),
+        ({"compare_fn": {"y": 3}}, "compare_fn is {'y': 3}: give a dict of a comparator for each output's name"),
+        ({"compare_fn": [print]}, "give a dict of a comparator"),
+        ({"equal_nan": "no"}, "equal_nan is 'no': give True or False"),
+        ({"guards": "no"}, "guards is 'no': give True or False"),
+        ({"guards": True, "repeat": "3"}, "repeat is '3': give a whole number of runs from 1 on"),
+        ({"guards": True, "repeat": 0}, "repeat is 0: give a whole number"),
+        ({"guards": True, "unguarded": {"written": ""}}, "give the reason for switching each one off"),
+        ({"repeat": 3}, "unguarded and repeat are for guards=True"),
+        ({"unguarded": {"written": "a reason"}}, "unguarded and repeat are for guards=True"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_before_anything_is_made(
+    options: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(TypeError) as raised:
+        run(print, specs(), golden, save_data=True, **options)
+
+    assert words in str(raised.value)
+    assert not list(tmp_path.iterdir())

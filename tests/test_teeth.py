@@ -30,7 +30,7 @@ def test_a_close_policy_catches_every_damage() -> None:
 
     assert [bite.damage for bite in found] == list(DAMAGES)
     assert all(bite.caught and not bite.left_out for bite in found)
-    assert found[0].said == "200 of 200 elements differ (rtol=1e-05, atol=1e-05)"
+    assert found[0].said.startswith("200 of 200 elements differ")
 
 
 def test_a_wide_policy_lets_small_damages_pass() -> None:
@@ -156,7 +156,7 @@ def test_a_blind_spot_of_another_name_is_refused_with_the_names_that_exist(proje
 
     done = project.doit("teeth:matmul")
 
-    assert done.returncode == 1
+    assert done.returncode != 0
     assert "CASE_ERROR  blind names ['zeroes']; the damages are zeros, another run's output" in done.stdout
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,25 @@ def test_a_raising_torch_program_is_a_runtime_error_with_the_users_line(project:
     raised = project.path(KERNEL).read_text().splitlines().index("    raise OverflowError('too big')") + 1
     assert f"RUNTIME_ERROR  kernels/matmul.py:{raised}: OverflowError: too big" in done.stdout
     assert "raise OverflowError('too big')" in done.stdout
+
+
+def test_a_script_that_runs_when_it_is_imported_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "top.py").write_text(
+        "import torch\n"
+        "from golden_tasks import TensorSpec, run\n"
+        "def kernel(x, y): y.copy_(x * 2)\n"
+        "def golden(v): v['y'][:] = v['x'] * 2\n"
+        "f32 = torch.float32\n"
+        "specs = [TensorSpec('x', (8,), f32, torch.randn), TensorSpec('y', (8,), f32, is_output=True)]\n"
+        "result = run(kernel, specs, golden, runtime_cfg={'platform': 'torch'})\n"
+        "assert result.passed, result.error\n"
+    )
+
+    done = subprocess.run([sys.executable, "top.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 1
+    assert (
+        'calls run() while a build loads it: put the call below `if __name__ == "__main__":`'
+        in done.stderr + done.stdout
+    )
+    assert len(list((tmp_path / "build_output").iterdir())) <= 1

@@ -175,6 +175,12 @@ def _load(work_dir: Path, build: Build) -> Callable[..., object]:
 
 
 _loaded: dict[tuple[str, str, str], Callable[..., object]] = {}
+_loading: list[Path] = []
+
+
+def loading() -> Path | None:
+    """The user's file that a build is loading right now; None if none is."""
+    return _loading[-1] if _loading else None
 
 
 def _loaded_from(path: Path, text: bytes, original: Path, work_dir: Path, build: Build) -> Callable[..., object]:
@@ -187,7 +193,11 @@ def _loaded_from(path: Path, text: bytes, original: Path, work_dir: Path, build:
     module.__file__ = str(original if original.exists() else path)
     told = original if original.exists() and original.read_bytes() == text else path  # in a traceback
     sys.modules[name] = module
-    exec(compile(text, told, "exec"), vars(module))  # from its source, never from a cached .pyc
+    _loading.append(original)
+    try:
+        exec(compile(text, told, "exec"), vars(module))  # from its source, never from a cached .pyc
+    finally:
+        _loading.pop()
     function = getattr(module, plan["function"], None)
     if function is None:
         raise Failure(Status.COMPILE_ERROR, f"{path} has no function {plan['function']!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -32,6 +33,7 @@ class _Failed(NamedTuple):
 
 
 _FULL_TABLES = 2
+_GUARD_OF = {"NOT_WRITTEN": "written", "NOT_REPEATABLE": "repeat"}
 _UNJUDGED = "-"
 _NOW = "replayed now"
 
@@ -209,15 +211,18 @@ class VerdictReporter(ConsoleReporter):  # type: ignore[misc]
         now = _NOW if key in self._ran else ""
         cells = (*key, verdict.status, worst, _duration(run.seconds if run else verdict.seconds), now)
         if verdict.status == Status.PASSED:
-            return cells, _what_was_proved(verdict, run) if self.verbose else []
+            return cells, _what_was_proved(verdict, run, stage.policy().without) if self.verbose else []
         return cells, _what_is_wrong(stage, verdict)
 
     def _paint(self, text: str, good: bool) -> str:
         return f"\x1b[{32 if good else 31}m{text}\x1b[0m" if self._colour else text
 
 
-def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
-    """How much a pass means: what was compared of each output, how much of the tolerance was used, the guards."""
+def _what_was_proved(verdict: Verdict, run: Run | None, without: Mapping[str, str]) -> list[str]:
+    """How much a pass means: what was compared of each output, how much of the tolerance was used, the guards.
+
+    `without` has the reasons of those that are switched off.
+    """
     lines = []
     for output in verdict.outputs:
         told = [f"{output.elements or 'no'} element{'s' if output.elements != 1 else ''}"]
@@ -235,9 +240,14 @@ def _what_was_proved(verdict: Verdict, run: Run | None) -> list[str]:
     if run is not None and run.guards:
         guards = [(name, run.guards[name]) for name in GUARDS if name in run.guards]
         on = [name + told.removeprefix("on") for name, told in guards if told.startswith("on")]
-        off = [f"{name} {told}" for name, told in guards if told.startswith("off") and told != IMPOSSIBLE]
+        off = [f"{name} off: {without.get(name, 'not asked for')}" for name, told in guards if _is_off(told)]
         lines.append("; ".join([f"guards: {', '.join(on) or 'none'}", *off]))
     return lines
+
+
+def _is_off(told: str) -> bool:
+    """Whether a guard was off that could have been on."""
+    return told.startswith("off") and told != IMPOSSIBLE
 
 
 def _percent(share: float) -> str:
@@ -259,6 +269,8 @@ def _what_is_wrong(stage: Stage, verdict: Verdict) -> list[str]:
         lines += [first, *(f"   {line}" for line in rest)]
     if verdict.status == Status.MISTRUSTED:
         return [*lines, 'accept it by Case(trust="reason"), or make inputs and tolerances that tell right from wrong']
+    for guard in dict.fromkeys(_GUARD_OF[found.status] for found in verdict.findings if found.status in _GUARD_OF):
+        lines.append(f'if it is meant: Case(unguarded={{"{guard}": "reason"}})')
     repeat = _quoted(stage, stage.script(Path(verdict.failed_dir) / "data", guards=bool(verdict.findings)))
     pictures = ", ".join(path.name for path in sorted(Path(verdict.failed_dir).glob("*.png")))
     kept = f"{verdict.failed_dir}{f' with {pictures}' if pictures else ''}"

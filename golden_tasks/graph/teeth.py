@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import msgspec
 
 from golden_tasks import records
@@ -13,7 +15,6 @@ from golden_tasks.records import Bite, Program, Teeth
 from golden_tasks.results import Failure, Status
 
 _CAUGHT, _PASSES, _BLIND, _LEFT_OUT = "caught", "PASSES", "blind", "-"
-_SAID = 110  # columns of a reason
 
 
 class Bites(Stage):
@@ -77,12 +78,6 @@ class Bites(Stage):
             },
         )
         bites = msgspec.convert(answer["bites"], list[Bite])
-        known = {bite.damage for bite in bites} | {_name(bite) for bite in bites}
-        unknown = [damage for damage in policy.blind if damage not in known]
-        if unknown and bites:
-            damages = ", ".join(dict.fromkeys(bite.damage for bite in bites))
-            said = f"blind names {unknown}; the damages are {damages}, each also as 'output: damage'"
-            raise Failure(Status.CASE_ERROR, said)
         return Teeth(made_from=parts, bites=bites, blind=policy.blind, refused=answer["refused"])
 
     def keep(self, made: Teeth) -> None:
@@ -112,7 +107,7 @@ def table(name: str, record: Teeth) -> list[str]:
             became = fate(bite, record)
             why = bite.left_out or (bite.said if bite.caught else _reason(bite, record) or "nothing notices it")
             unneeded = "; it need not be in blind" if bite.caught and _reason(bite, record) else ""
-            lines.append(f"  {bite.damage:<{width}}   {became:<6}   {_cut(why)}{unneeded}")
+            lines.append(_cut(f"  {bite.damage:<{width}}   {became:<6}   {why}{unneeded}"))
     return lines
 
 
@@ -139,5 +134,7 @@ def _reason(bite: Bite, record: Teeth) -> str:
     return record.blind.get(_name(bite)) or record.blind.get(bite.damage) or ""
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
+def _cut(line: str) -> str:
+    """A line that fits the terminal."""
+    columns = shutil.get_terminal_size((100, 24)).columns
+    return line if len(line) <= columns else f"{line[: columns - 3]}..."

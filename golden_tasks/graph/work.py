@@ -33,7 +33,7 @@ from golden_tasks.specs import InitialValueError, Spec, arguments_of
 from golden_tasks.validation import judge, plot
 from golden_tasks.validation.comparator import is_ignoring_expected
 from golden_tasks.validation.judge import check_policy
-from golden_tasks.validation.teeth import Judge, bite
+from golden_tasks.validation.teeth import Judge, bite, check_blind
 
 
 def inspect(request: dict[str, Any]) -> dict[str, Any]:
@@ -48,6 +48,7 @@ def inspect(request: dict[str, Any]) -> dict[str, Any]:
         if not outputs:
             raise Failure(Status.CASE_ERROR, f"case {case.name!r} has no output: mark one with is_output=True")
         check_policy(case.rtol, case.atol, case.compare_fn, outputs)
+        check_blind(case.blind, outputs)
         programs = {platform: _describe(case, platform, where) for platform in request["platforms"]}
     absent = {shown(file, root) for file in absent_modules(_modules(), before)}
     return {
@@ -124,7 +125,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
 
 def validate(request: dict[str, Any]) -> dict[str, Any]:
     """Judges saved outputs against a snapshot under the policy; a picture of each that differs goes to `pictures`."""
-    expected, judge = _judge(request)
+    expected, judge = _judge(request, doubting=True)
     outputs = tensors.load_outputs(Path(request["run"]), msgspec.convert(request["arguments"], tuple[Argument, ...]))
     verdicts = judge(outputs)
     if plot.unavailable() is None:
@@ -148,7 +149,7 @@ def validate(request: dict[str, Any]) -> dict[str, Any]:
 
 def teeth(request: dict[str, Any]) -> dict[str, Any]:
     """Judges damaged expected outputs; `refused` says why there is nothing to judge."""
-    expected, judge = _judge(request)
+    expected, judge = _judge(request, brief=True)
     wrong = [verdict for verdict in judge(expected) if verdict.status != Status.PASSED.value]
     if wrong:
         said = "; ".join(f"{verdict.name}: {verdict.message.splitlines()[0]}" for verdict in wrong)
@@ -156,7 +157,7 @@ def teeth(request: dict[str, Any]) -> dict[str, Any]:
     return {"bites": msgspec.to_builtins(bite(expected, judge, request["tiles"])), "refused": ""}
 
 
-def _judge(request: dict[str, Any]) -> tuple[stages.Tensors, Judge]:
+def _judge(request: dict[str, Any], brief: bool = False, doubting: bool = False) -> tuple[stages.Tensors, Judge]:
     """The expected outputs of a snapshot, and what judges outputs against them under the policy."""
     arguments = msgspec.convert(request["arguments"], tuple[Argument, ...])
     policy = msgspec.convert(request["policy"], Policy)
@@ -178,6 +179,8 @@ def _judge(request: dict[str, Any]) -> tuple[stages.Tensors, Judge]:
             inputs,
             equal_nan=policy.equal_nan,
             tiles=request["tiles"],
+            brief=brief,
+            doubting=doubting,
         )
 
     return expected, judged

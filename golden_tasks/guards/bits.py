@@ -7,13 +7,6 @@ from collections.abc import Sequence
 import torch
 
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-_NAN = {  # a quiet NaN that no arithmetic makes
-    torch.float64: 0x7FF85A5A5A5A5A5A,
-    torch.float32: 0x7FC5A5A5,
-    torch.float16: 0x7E5A,
-    torch.bfloat16: 0x7FDA,
-}
-_NAN_BYTES = {"float8_e4m3fn": 0x7F, "float8_e5m2": 0x7E, "float8_e4m3fnuz": 0x80, "float8_e5m2fnuz": 0x80}
 
 
 def of(tensor: torch.Tensor) -> torch.Tensor:
@@ -24,16 +17,27 @@ def of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def fill(tensor: torch.Tensor) -> None:
-    """Fills a tensor with what a kernel has no reason to write: NaN of an odd kind, True, or an odd integer."""
-    words = of(tensor)
-    real = torch.empty(0, dtype=tensor.dtype).real.dtype if tensor.dtype.is_complex else tensor.dtype
-    if real == torch.bool:
-        words.fill_(1)
-    elif real in _NAN:
-        words.fill_(_NAN[real])
+    """Fills a contiguous tensor with what is as far from zero as can be, above and below it in turns.
+
+    So a kernel that adds to what was there shows it, and one that takes a maximum or a minimum of it. Of bools it is
+    True, of unsigned integers the largest.
+    """
+    dtype = tensor.dtype
+    if dtype == torch.bool:
+        tensor.fill_(True)
+        return
+    real = torch.view_as_real(tensor) if dtype.is_complex else tensor
+    if real.dtype.is_floating_point:
+        above = torch.tensor([torch.inf], dtype=torch.float32).to(real.dtype)
+        if not bool(above.float().isinf()):
+            above = torch.tensor([torch.finfo(real.dtype).max], dtype=torch.float32).to(real.dtype)
+        below = (-above.to(torch.float64)).to(real.dtype)
     else:
-        name = str(real).removeprefix("torch.")
-        words.fill_(_NAN_BYTES.get(name, int.from_bytes(b"\x5a" * tensor.element_size(), "big")))
+        limits = torch.iinfo(real.dtype)
+        above, below = (torch.tensor([limit], dtype=real.dtype) for limit in (limits.max, limits.min or limits.max))
+    flat = of(real).view(-1)
+    flat[0::2] = of(above)
+    flat[1::2] = of(below)
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:

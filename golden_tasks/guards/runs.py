@@ -47,13 +47,17 @@ def execute(
     repeat: int = 1,
     before_run: Callable[[str], None] = lambda which: None,
     tiles: Mapping[str, object] | None = None,
+    keeps_inputs: bool = False,
 ) -> Execution:
-    """Runs a build on inputs; they stay as they are, inouts too. `on` names the guards that hold.
+    """Runs a build on inputs. `on` names the guards that hold.
+
+    Inouts stay as they are. So do inputs, whatever the kernel does to them, with guards or `keeps_inputs`; else it
+    gets the inputs themselves.
 
     `before_run` is told of each run beside the judged one before it begins; findings are placed on the grid of
     `tiles`. Raises what the backend raises.
     """
-    runs = _Runs(backend, work_dir, build, inputs, device, on, tiles)
+    runs = _Runs(backend, work_dir, build, inputs, device, on, tiles, keeps_inputs)
     judged = runs.run()
     findings = dict(judged.findings)
     if {"written", "bounds", "repeat"} & set(on):
@@ -106,9 +110,11 @@ class _Runs:
         device: int,
         on: Sequence[str],
         tiles: Mapping[str, object] | None,
+        keeps_inputs: bool,
     ) -> None:
         self.build = build
         self._tiles = tiles
+        self._keeps_inputs = keeps_inputs
         self.inputs = inputs
         self.on = on
         self._call: Callable[[Sequence[Any]], float] = lambda values: backend.execute(work_dir, build, values, device)
@@ -126,8 +132,11 @@ class _Runs:
             if other.fill and not argument.is_input:
                 bits.fill(value)
             values.append(value)
+        before = [_form(value) for value in values]
         with heap.filled() if other.heap else nullcontext():
             seconds = self._call(values)
+        for argument, value, form in zip(self.build.arguments, values, before, strict=True):
+            _check_form(argument, form, _form(value))
         by_name = {a.name: value for a, value in zip(self.build.arguments, values, strict=True)}
         findings: _Findings = {}
         for name, zone in zones.items():
@@ -139,6 +148,8 @@ class _Runs:
                 if argument.kind == "tensor" and not argument.is_output:
                     self._compare_input(findings, argument.name, by_name[argument.name])
         outputs = {a.name: by_name[a.name] for a in self.build.arguments if a.is_output}
+        if self.on:  # a later run must not reach them
+            outputs = {name: bits.copy_of(output) for name, output in outputs.items()}
         return _Run(outputs, seconds, findings)
 
     def places(self, mask: torch.Tensor) -> str:
@@ -164,15 +175,19 @@ class _Runs:
         if zoned:
             zones[argument.name] = Zoned.copy_of(given, other)
             return zones[argument.name].tensor
-        if argument.kind == "tensor" and (argument.is_output or "inputs" in self.on):
+        if argument.kind == "tensor" and (argument.is_output or self.on or self._keeps_inputs):
             return bits.copy_of(given)
         return given
 
     def _compare_input(self, findings: _Findings, name: str, now: torch.Tensor) -> None:
         was = bits.plain(self.inputs[name].detach())
-        if bits.equal(now, was):
+        if bits.equal(bits.extent(now), bits.extent(was)):
             return
         changed = ~bits.holding(now, was)
+        if not bool(changed.any()):
+            words = "the run wrote into the gaps that the strides of this input leave between its elements"
+            _add(findings, Status.INPUT_CHANGED, name, "gaps", words)
+            return
         words = (
             f"the run changed {_share(changed)} elements of this input: {self.area(changed)}"
             f"{_example(changed, was, now)}; "
@@ -198,7 +213,8 @@ class _Beside:
         unwritten = self._unwritten(other) if "written" in on else {}
         for name, mask in unwritten.items():
             words = f"{_share(mask)} elements were never written: they hold what was there before the run"
-            self._tell(Status.NOT_WRITTEN, name, "kept", f"{words}, {self._runs.places(mask)}")
+            dropped = "; outputs are written in place, what a kernel returns is dropped" if bool(mask.all()) else ""
+            self._tell(Status.NOT_WRITTEN, name, "kept", f"{words}, {self._runs.places(mask)}{dropped}")
         differing = dict(self._differences(other, unwritten))
         repetitions = repeat - 1 if "repeat" in on else 0
         for _ in range(max(1, repetitions) if differing else repetitions):
@@ -297,6 +313,34 @@ class _Beside:
         if status is Status.NOT_REPEATABLE and "repeat" not in self._runs.on:
             return  # it is known and accepted
         _add(self._findings, status, name, kind, words)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a kernel must leave of an argument: where its memory is, and how that is read."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+def _form(value: torch.Tensor) -> _Form:
+    return _Form(value.data_ptr(), tuple(value.shape), value.dtype)
+
+
+def _check_form(argument: Argument, was: _Form, now: _Form) -> None:
+    """Raises `Failure` if a kernel gave an argument another shape, dtype or memory, as a Python kernel can."""
+    if now == was:
+        return
+    if now.shape != was.shape:
+        status, change = Status.WRONG_SHAPE, f"shape {list(was.shape)} -> {list(now.shape)}"
+    elif now.dtype != was.dtype:
+        status, change = Status.WRONG_DTYPE, f"dtype {dtype_name(was.dtype)} -> {dtype_name(now.dtype)}"
+    else:
+        status, change = Status.NOT_WRITTEN, "other memory, by set_ or .data, and wrote nothing to its own"
+    if not argument.is_output:
+        status = Status.INPUT_CHANGED
+    raise Failure(status, f"the kernel gave {argument.name!r} another form: {change}: leave its form, write in place")
 
 
 class _RandomState:

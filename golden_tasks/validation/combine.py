@@ -7,7 +7,16 @@ from typing import Any
 
 import torch
 
-from golden_tasks.validation.comparator import Comparator, call, is_ignoring_expected, is_report, label, output_of
+from golden_tasks.results import Failure
+from golden_tasks.validation.comparator import (
+    Comparator,
+    call,
+    check,
+    is_ignoring_expected,
+    is_report,
+    label,
+    output_of,
+)
 from golden_tasks.validation.compare import compare
 from golden_tasks.validation.report import describe
 
@@ -87,6 +96,10 @@ def _part(position: int, given: Callable[..., Any] | str | None) -> Callable[...
         return None
     if not callable(given):
         raise TypeError(f"all_of: argument {position} is {given!r}: give a comparator, or {DEFAULT!r}")
+    try:
+        check(f"all_of, argument {position}", given)
+    except Failure as failure:
+        raise TypeError(failure.message) from None
     return given
 
 

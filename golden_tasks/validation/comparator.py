@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import torch
 
+from golden_tasks import digest
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import dtype_name
 
@@ -72,7 +74,8 @@ def call(
     it raises passes through.
     """
     given = [("actual", actual_outputs), ("expected", expected_outputs), ("input", inputs)]
-    before = [(side, key, tensor, _version(tensor)) for side, named in given for key, tensor in named.items()]
+    state = _version if _is_ours(comparator) else _content
+    before = [(side, key, tensor, state(tensor)) for side, named in given for key, tensor in named.items()]
     before += [("actual", name, actual, _version(actual)), ("expected", name, expected, _version(expected))]
     answer = comparator(
         actual,
@@ -83,8 +86,8 @@ def call(
         rtol=rtol,
         atol=atol,
     )
-    for side, key, tensor, version in before:
-        if _version(tensor) != version:
+    for side, key, tensor, was in before:
+        if (_version(tensor) if isinstance(was, int) else state(tensor)) != was:
             raise Failure(
                 Status.CASE_ERROR,
                 f"the comparator of {name!r}, {label(comparator)}, changed the {side} {key!r} in place: "
@@ -100,6 +103,26 @@ def call(
     if not isinstance(message, str):
         raise _wrong(name, comparator, f"{_kind(message)} as the message")
     return passed, message
+
+
+def check(name: str, comparator: Callable[..., Any]) -> None:
+    """Raises `Failure` for what cannot be called as the comparator of an output, such as `exact` for `exact()`."""
+    try:
+        signature = inspect.signature(comparator)
+    except (TypeError, ValueError):
+        return
+    named = ("actual_outputs", "expected_outputs", "inputs", "rtol", "atol")
+    try:
+        signature.bind(None, None, **dict.fromkeys(named))
+    except TypeError as error:
+        factory = (
+            f"write {label(comparator)}(...)"
+            if _is_ours(comparator)
+            else f"it takes (actual, expected, *, {', '.join(named)})"
+        )
+        raise Failure(
+            Status.CASE_ERROR, f"compare_fn[{name!r}], {label(comparator)}, is no comparator ({error}): {factory}"
+        ) from None
 
 
 def ignores_expected(comparator: C) -> C:
@@ -185,6 +208,18 @@ def _declares(comparator: object, attribute: str) -> bool:
 def _version(given: object) -> int:
     """How often a tensor was changed in place, by torch's own count; inference tensors have none."""
     return given._version if isinstance(given, torch.Tensor) and not given.is_inference() else 0
+
+
+def _is_ours(comparator: object) -> bool:
+    while isinstance(comparator, functools.partial):
+        comparator = comparator.func
+    return str(getattr(comparator, "__module__", "")).startswith("golden_tasks.")
+
+
+def _content(tensor: torch.Tensor) -> str:
+    """The digest of a tensor's values: what NumPy or `.data` changes, torch does not count."""
+    values = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    return digest.of_bytes(memoryview(values.view(torch.uint8).numpy()))  # type: ignore[arg-type]
 
 
 def _verdict(value: object) -> bool | None:

@@ -10,7 +10,7 @@ import torch
 from golden_tasks.records import OutputVerdict
 from golden_tasks.results import Failure, Status
 from golden_tasks.specs import dtype_name
-from golden_tasks.validation.comparator import Comparator, call, is_report, label
+from golden_tasks.validation.comparator import Comparator, call, check, is_report, label
 from golden_tasks.validation.compare import compare
 from golden_tasks.validation.meaning import counts_of, weakness, weakness_under
 from golden_tasks.validation.report import describe
@@ -30,8 +30,12 @@ def judge(
     *,
     equal_nan: bool = False,
     tiles: Mapping[str, object] | None = None,
+    brief: bool = False,
+    doubting: bool = False,
 ) -> list[OutputVerdict]:
     """One verdict an output, in the order of `expected`. Shapes and dtypes must be equal before values count.
+
+    `brief` says of a failure only how many elements differ. `doubting` asks comparators of an output of zeros too.
 
     Raises `Failure` for tolerances that are negative or NaN, comparators for outputs that do not exist, and outputs of
     other names than the expected ones. What a comparator raises passes through.
@@ -40,22 +44,23 @@ def judge(
     if outputs.keys() != expected.keys():
         raise Failure(Status.CASE_ERROR, f"the outputs are {list(outputs)}, but the golden ones are {list(expected)}")
     check_policy(rtol, atol, comparators, list(expected))
-    verdicts = []
-    for name, wanted in expected.items():
-        actual = outputs[name]
+    given = inputs or {}
+    verdicts: dict[str, OutputVerdict] = {}
+    for name in sorted(expected, key=lambda name: name in comparators):  # no comparator can reach the others' outputs
+        actual, wanted = outputs[name], expected[name]
         if actual.shape != wanted.shape:
             message = f"is of shape {list(actual.shape)}, expected {list(wanted.shape)}"
-            verdicts.append(OutputVerdict(name=name, status=Status.WRONG_SHAPE.value, message=message))
+            verdicts[name] = OutputVerdict(name=name, status=Status.WRONG_SHAPE.value, message=message)
         elif actual.dtype != wanted.dtype:
             message = f"is of dtype {dtype_name(actual.dtype)}, expected {dtype_name(wanted.dtype)}"
-            verdicts.append(OutputVerdict(name=name, status=Status.WRONG_DTYPE.value, message=message))
+            verdicts[name] = OutputVerdict(name=name, status=Status.WRONG_DTYPE.value, message=message)
         elif name in comparators:
-            verdicts.append(
-                _by_comparator(name, comparators[name], outputs, expected, inputs or {}, rtol=rtol, atol=atol)
+            verdicts[name] = _by_comparator(
+                name, comparators[name], outputs, expected, given, rtol=rtol, atol=atol, doubting=doubting
             )
         else:
-            verdicts.append(_by_default(name, actual, wanted, rtol, atol, equal_nan, tiles))
-    return verdicts
+            verdicts[name] = _by_default(name, actual, wanted, rtol, atol, equal_nan, tiles, brief)
+    return [verdicts[name] for name in expected]
 
 
 def validate_golden(
@@ -92,7 +97,7 @@ def validate_golden(
         raise GoldenMismatch(f"Output(s) does not match golden: {failed}: {details}")
 
 
-def check_policy(rtol: float, atol: float, comparators: Mapping[str, object], outputs: list[str]) -> None:
+def check_policy(rtol: float, atol: float, comparators: Mapping[str, Comparator], outputs: list[str]) -> None:
     """Raises `Failure` unless the tolerances can be met and every comparator has an output."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not 0 <= value < math.inf:
@@ -100,6 +105,8 @@ def check_policy(rtol: float, atol: float, comparators: Mapping[str, object], ou
     unknown = [name for name in comparators if name not in outputs]
     if unknown:
         raise Failure(Status.CASE_ERROR, f"compare_fn names {unknown}, but the outputs are {outputs}")
+    for name, comparator in comparators.items():
+        check(name, comparator)
 
 
 def _by_default(
@@ -110,6 +117,7 @@ def _by_default(
     atol: float,
     equal_nan: bool,
     tiles: Mapping[str, object] | None,
+    brief: bool,
 ) -> OutputVerdict:
     found = compare(actual, expected, rtol, atol, equal_nan)
     verdict = OutputVerdict(
@@ -124,7 +132,9 @@ def _by_default(
     )
     if found.mismatches:
         verdict.status = Status.WRONG_VALUE.value
-        verdict.message = describe(name, actual, expected, rtol, atol, equal_nan=equal_nan, tiles=tiles)
+        verdict.message = f"{found.mismatches} of {found.elements} elements differ"
+        if not brief:
+            verdict.message = describe(name, actual, expected, rtol, atol, equal_nan=equal_nan, tiles=tiles)
         return verdict
     verdict.weak = weakness(found, actual.is_floating_point() or actual.is_complex())
     return verdict
@@ -139,18 +149,28 @@ def _by_comparator(
     *,
     rtol: float,
     atol: float,
+    doubting: bool,
 ) -> OutputVerdict:
-    passed, message = call(
-        name,
-        comparator,
-        outputs[name],
-        expected[name],
-        actual_outputs=outputs,
-        expected_outputs=expected,
-        inputs=inputs,
-        rtol=rtol,
-        atol=atol,
-    )
+    def ask(actual: torch.Tensor) -> tuple[bool, str]:
+        return call(
+            name,
+            comparator,
+            actual,
+            expected[name],
+            actual_outputs={**outputs, name: actual},
+            expected_outputs=expected,
+            inputs=inputs,
+            rtol=rtol,
+            atol=atol,
+        )
+
+    def passes_zeros() -> bool:
+        try:
+            return ask(torch.zeros_like(outputs[name]))[0]
+        except Exception:  # zeros that it cannot take do not pass
+            return False
+
+    passed, message = ask(outputs[name])
     counts, elements = counts_of(outputs[name], expected[name]), expected[name].numel()
     return OutputVerdict(
         name=name,
@@ -160,5 +180,5 @@ def _by_comparator(
         nonzero=counts.nonzero_expected,
         finite=counts.finite_expected,
         comparator=label(comparator),
-        weak=weakness_under(comparator, counts, elements) if passed else "",
+        weak=weakness_under(comparator, counts, elements, passes_zeros if doubting else None) if passed else "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -41,11 +42,21 @@ def weakness(found: Comparison, tolerance: bool) -> str:
     return weak
 
 
-def weakness_under(comparator: Comparator, counts: Counts, elements: int) -> str:
-    """Why a pass under a comparator means little; empty if it means what it should."""
+def weakness_under(
+    comparator: Comparator, counts: Counts, elements: int, passes_zeros: Callable[[], bool] | None = None
+) -> str:
+    """Why a pass under a comparator means little; empty if it means what it should.
+
+    `passes_zeros` asks the comparator of an output of zeros.
+    """
     if is_report(comparator):
         return "its comparator only reports, and passes everything"
-    return "" if is_ignoring_expected(comparator) else _of_values(counts, elements)
+    if is_ignoring_expected(comparator) or not elements:
+        return ""
+    weak = _of_values(counts, elements)
+    if not weak and counts.nonzero_expected and passes_zeros is not None and passes_zeros():
+        return "its comparator would pass an output of zeros as well"
+    return weak
 
 
 def _of_values(counts: Counts, elements: int) -> str:
@@ -63,5 +74,8 @@ def _counted(start: int, actual: torch.Tensor, expected: torch.Tensor) -> tuple[
 
 
 def _countable(piece: torch.Tensor) -> torch.Tensor:
-    """A piece in a dtype that torch counts: it has no such operation for fp8."""
-    return piece.float() if piece.is_floating_point() and piece.element_size() == 1 else piece
+    """A piece in a dtype that torch counts, as it does not fp8 and most unsigned integers."""
+    if piece.is_floating_point() and piece.element_size() == 1:
+        return piece.float()
+    signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+    return piece.view(signed[piece.dtype]) if piece.dtype in signed else piece

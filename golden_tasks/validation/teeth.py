@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from golden_tasks.records import Bite, OutputVerdict
-from golden_tasks.results import Status
+from golden_tasks.results import Failure, Status
+from golden_tasks.validation.compare import compare
 
 _SEED = 0
 Tensors = Mapping[str, torch.Tensor]
@@ -35,6 +36,15 @@ def bite(expected: Tensors, judge: Judge, tiles: Mapping[str, int]) -> list[Bite
             wrong = [v for v in judge({**expected, name: damaged}) if v.status != Status.PASSED.value]
             bites.append(Bite(output=name, damage=damage, caught=bool(wrong), said=_said(wrong, name)))
     return bites
+
+
+def check_blind(blind: Mapping[str, str], outputs: Sequence[str]) -> None:
+    """Raises `Failure` (CASE_ERROR) for a blind spot that is neither a damage nor `output: damage`."""
+    known = {*DAMAGES, *(f"{output}: {damage}" for output in outputs for damage in DAMAGES)}
+    unknown = [damage for damage in blind if damage not in known]
+    if unknown:
+        said = f"blind names {unknown}; the damages are {', '.join(DAMAGES)}, each also as 'output: damage'"
+        raise Failure(Status.CASE_ERROR, said)
 
 
 def _said(wrong: list[OutputVerdict], name: str) -> str:
@@ -244,7 +254,4 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors hold the same values, NaN being one."""
-    if not _is_float(one):
-        return torch.equal(one, other)
-    a, b = _wide(one), _wide(other)
-    return bool(((a == b) | (a.isnan() & b.isnan())).all())
+    return compare(one, other, 0.0, 0.0, equal_nan=True).mismatches == 0
