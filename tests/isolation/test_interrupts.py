@@ -116,9 +116,12 @@ def test_a_killed_worker_ends_the_run_which_says_so_and_the_next_one_mends_what_
     assert project.remains() == []
 
 
-def test_after_an_interrupt_at_any_moment_the_next_doit_ends_with_the_right_verdicts(project: SmallProject) -> None:
-    chance = random.Random(20261129)
-    for turn in range(20):
+@pytest.mark.parametrize("sequence", range(4))
+def test_after_an_interrupt_at_any_moment_the_next_doit_ends_with_the_right_verdicts(
+    project: SmallProject, sequence: int
+) -> None:
+    chance = random.Random(20261129 + sequence)
+    for turn in range(5):
         number = (signal.SIGINT, signal.SIGTERM)[turn % 2]
         for name in ("first", "second"):
             file = project.path(f"kernels/{name}.py")
