@@ -22,22 +22,27 @@ def fill(tensor: torch.Tensor) -> None:
     So a kernel that adds to what was there shows it, and one that takes a maximum or a minimum of it. Of bools it is
     True, of unsigned integers the largest.
     """
-    dtype = tensor.dtype
-    if dtype == torch.bool:
-        tensor.fill_(True)
-        return
-    real = torch.view_as_real(tensor) if dtype.is_complex else tensor
+    real = torch.view_as_real(tensor) if tensor.dtype.is_complex else tensor
+    above = below = highest(real.dtype)
     if real.dtype.is_floating_point:
-        above = torch.tensor([torch.inf], dtype=torch.float32).to(real.dtype)
-        if not bool(above.float().isinf()):
-            above = torch.tensor([torch.finfo(real.dtype).max], dtype=torch.float32).to(real.dtype)
         below = (-above.to(torch.float64)).to(real.dtype)
-    else:
-        limits = torch.iinfo(real.dtype)
-        above, below = (torch.tensor([limit], dtype=real.dtype) for limit in (limits.max, limits.min or limits.max))
+    elif real.dtype.is_signed:
+        below = torch.tensor([torch.iinfo(real.dtype).min], dtype=real.dtype)
     flat = of(real).view(-1)
     flat[0::2] = of(above)
     flat[1::2] = of(below)
+
+
+def highest(dtype: torch.dtype) -> torch.Tensor:
+    """The largest value of a dtype, as one element: True, the largest integer, infinity where there is one."""
+    if dtype == torch.bool:
+        return torch.tensor([True])
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch.tensor([torch.iinfo(dtype).max], dtype=dtype)
+    infinite = torch.tensor([torch.inf]).to(dtype)
+    if bool(infinite.to(torch.complex128).isinf().all()):
+        return infinite
+    return torch.tensor([torch.finfo(dtype).max]).to(dtype)  # an fp8 that has no infinity
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -65,17 +65,14 @@ def _changed(zone: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
 
 def _fill(dtype: torch.dtype, other: bool) -> torch.Tensor:
     """What an element of a zone holds: a large negative number or infinity, the least or the largest integer."""
+    if other:
+        return bits.highest(dtype)
     if dtype == torch.bool:
-        return torch.tensor([other])
+        return torch.tensor([False])
     if not (dtype.is_floating_point or dtype.is_complex):
-        return torch.tensor([torch.iinfo(dtype).max if other else torch.iinfo(dtype).min], dtype=dtype)
-    if not other:
-        size = torch.empty(0, dtype=dtype).element_size()
-        return torch.full((size,), _FAR_BELOW, dtype=torch.uint8).view(dtype)
-    infinite = torch.tensor([torch.inf]).to(dtype)
-    if bool(infinite.to(torch.complex128).isinf().all()):
-        return infinite
-    return torch.tensor([torch.finfo(dtype).max]).to(dtype)  # an fp8 that has no infinity
+        return torch.tensor([torch.iinfo(dtype).min], dtype=dtype)
+    size = torch.empty(0, dtype=dtype).element_size()
+    return torch.full((size,), _FAR_BELOW, dtype=torch.uint8).view(dtype)
 
 
 def _count(found: int) -> str:

@@ -39,26 +39,11 @@ def all_of(*comparators: Callable[..., Any] | str | None) -> Comparator:
         expected: torch.Tensor,
         *,
         actual_outputs: dict[str, torch.Tensor],
-        expected_outputs: dict[str, torch.Tensor],
-        inputs: dict[str, torch.Tensor],
-        rtol: float,
-        atol: float,
+        **given: Any,
     ) -> tuple[bool, str]:
         name = _name(actual, actual_outputs)
-        answers = [
-            call(
-                name,
-                by_default if part is None else part,
-                actual,
-                expected,
-                actual_outputs=actual_outputs,
-                expected_outputs=expected_outputs,
-                inputs=inputs,
-                rtol=rtol,
-                atol=atol,
-            )
-            for part in parts
-        ]
+        asked = [by_default if part is None else part for part in parts]
+        answers = [call(name, part, actual, expected, actual_outputs=actual_outputs, **given) for part in asked]
         passed = all(answer for answer, _ in answers)
         told = [
             _told(part, message) for part, (answer, message) in zip(parts, answers, strict=True) if answer == passed

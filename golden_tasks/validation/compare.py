@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +12,6 @@ import torch
 
 from golden_tasks.validation.chunks import ELEMENTS, index_of, visit
 from golden_tasks.validation.sieve import Array, Sieve, Tolerance, working_dtype
-
-Comparator = Callable[..., tuple[bool, str]]
 
 _CHUNK = 1 << 18  # elements compared at a time: bounds the temporaries, whatever the tensors' size
 _SHOWN = 5
